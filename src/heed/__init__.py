@@ -1,0 +1,1 @@
+"""heed: the models that the book *Attention, from the bottleneck up* explains."""

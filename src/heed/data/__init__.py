@@ -1,0 +1,1 @@
+"""Where sentences, and later pictures and tasks, come from."""

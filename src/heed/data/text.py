@@ -1,0 +1,80 @@
+"""Cut English and French text into words, and put words back together.
+
+The cuts follow what translators align: ``don't`` is *do* + *n't*, ``the minister's`` ends in *'s*,
+``l'homme`` is *l'* + *homme*, ``est-ce`` is *est* + *-ce*. Everything is lower-case, so a small
+vocabulary goes further; the price is that "March" and "march" are one word.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal
+
+Language = Literal["en", "fr"]
+
+_SPELLING = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "«": '"', "»": '"'})
+_PIECE = re.compile(
+    r"\d+(?:[.,:]\d+)*(?!\w)"  # 3,000  2:30  1992
+    r"|\w+(?:[-']\w+)*'?"  # words with their hyphens and apostrophes
+    r"|\.\.\."
+    r"|[^\w\s]"
+)
+_ENGLISH_CLITIC = re.compile(r"(?<=\w)(n't|'(?:s|m|re|ve|ll|d))$")
+_FRENCH_INVERSION = re.compile(
+    r"(?<=\w)(-(?:t-)?(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|leur|y|en))$"
+)
+_FRENCH_WHOLE = frozenset({"aujourd'hui", "quelqu'un", "quelqu'une", "rendez-vous", "entr'acte"})
+
+_NO_SPACE_BEFORE = frozenset(".,?!;:%)]}") | {"..."}
+_NO_SPACE_AFTER = frozenset("([{")
+_ENGLISH_ENDINGS = frozenset({"n't", "'s", "'m", "'re", "'ve", "'ll", "'d"})
+
+
+def tokenize(text: str, language: Language) -> list[str]:
+    """The words of ``text``, lower-case; each punctuation mark is a word of its own."""
+    text = unicodedata.normalize("NFC", text).translate(_SPELLING).replace("…", "...").lower()
+    cut = _cut_english if language == "en" else _cut_french
+    return [word for piece in _PIECE.findall(text) for word in cut(piece)]
+
+
+def _cut_english(piece: str) -> list[str]:
+    if len(piece) > 1 and piece.endswith("'"):
+        return [*_cut_english(piece[:-1]), "'"]
+    found = _ENGLISH_CLITIC.search(piece)
+    if found is None:
+        return [piece]
+    return [*_cut_english(piece[: found.start()]), found.group()]
+
+
+def _cut_french(piece: str) -> list[str]:
+    if piece in _FRENCH_WHOLE:
+        return [piece]
+    head, apostrophe, rest = piece.partition("'")
+    if apostrophe and head:
+        return [head + "'", *(_cut_french(rest) if rest else [])]
+    found = _FRENCH_INVERSION.search(piece)
+    if found is None:
+        return [piece]
+    return [*_cut_french(piece[: found.start()]), found.group()]
+
+
+def detokenize(words: Sequence[str], language: Language) -> str:
+    """A sentence as a person would write it: spaces where they belong, a capital in front."""
+    text, glue, quoted = "", True, False
+    for word in words:
+        before = after = False
+        if word == '"':
+            before, after, quoted = quoted, not quoted, not quoted
+        elif word in _NO_SPACE_BEFORE:
+            before = True
+        elif word in _NO_SPACE_AFTER:
+            after = True
+        elif language == "en":
+            before = word in _ENGLISH_ENDINGS
+        else:
+            after = len(word) > 1 and word.endswith("'")
+            before = len(word) > 1 and word.startswith("-")
+        high = language == "fr" and word in {"?", "!", ";", ":"}
+        text += ("\u202f" if high else "" if glue or before else " ") + word
+        glue = after
+    return text[:1].upper() + text[1:]

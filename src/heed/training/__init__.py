@@ -1,0 +1,1 @@
+"""One loop, what it minimises, and how its learning rate moves."""

@@ -1,0 +1,63 @@
+"""What every translator of this book can do, so that decoding and metrics are written once."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol, TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class StepOutput:
+    """One decoder step: a score for each target word, and where the model looked (or ``None``)."""
+
+    logits: Float[Tensor, "batch vocab"]
+    weights: Float[Tensor, "batch key"] | None
+
+
+@dataclass(frozen=True)
+class DecoderOutput:
+    """All decoder steps of a given target sentence.
+
+    ``weights`` holds one map for each place where the model attends, under the place's name
+    (``"cross"``); it is empty for a model that does not attend.
+    """
+
+    logits: Float[Tensor, "batch step vocab"]
+    weights: dict[str, Float[Tensor, "batch head step key"]]
+
+
+class Translator(Protocol):
+    """encode once, start once, step until done; or ``forward`` when the target is known.
+
+    Source rows end with EOS and are PAD beyond ``source_lengths``; targets begin with BOS.
+    """
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
+    ) -> Any: ...
+
+    def start(self, encoded: Any) -> Any: ...
+
+    def step(
+        self, state: Any, token: Int[Tensor, " batch"], encoded: Any
+    ) -> tuple[Any, StepOutput]: ...
+
+    def __call__(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        target_in: Int[Tensor, "batch step"],
+    ) -> DecoderOutput: ...
+
+
+def select(record: Record, rows: Int[Tensor, " chosen"]) -> Record:
+    """The same record with these rows of its batch, in this order (a beam keeps and drops rows)."""
+    picked = {}
+    for item in fields(record):  # type: ignore[arg-type]
+        value = getattr(record, item.name)
+        picked[item.name] = torch.index_select(value, 0, rows) if isinstance(value, Tensor) else value
+    return replace(record, **picked)  # type: ignore[type-var]

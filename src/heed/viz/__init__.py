@@ -1,0 +1,1 @@
+"""Pictures that stand still. The ones a reader can change are in ``heed.labs``."""

@@ -1,7 +1,7 @@
 """What every translator of this book can do, so that decoding and metrics are written once."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -30,6 +30,7 @@ class DecoderOutput:
     weights: dict[str, Float[Tensor, "batch head step key"]]
 
 
+@runtime_checkable
 class Translator(Protocol):
     """encode once, start once, step until done; or ``forward`` when the target is known.
 

@@ -1,0 +1,456 @@
+"""From a row of the table to weights on disk: train a seed, go on with one, measure, publish.
+
+A run lives in ``runs/NAME/seed-S/`` (never committed): ``state.safetensors`` while it goes, then
+``model.safetensors``, ``vocabulary.json``, ``maps.npz`` and ``record.json``. ``publish`` turns the
+records of all seeds into one card and ships the weights of the first.
+"""
+
+import json
+import platform
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from heed.data.batches import Batch
+from heed.data.corpora import Corpus
+from heed.experiments.cards import Card, CardError, gather
+from heed.experiments.checkpoint import (
+    checked,
+    load_weights,
+    part,
+    read_state,
+    restore,
+    save_state,
+    tensors,
+    weights,
+)
+from heed.experiments.files import sha256, write_by_rename
+from heed.experiments.maps import Bytes, moments, pack
+from heed.experiments.parallel import Processes
+from heed.experiments.table import REPOSITORY, Experiment
+from heed.experiments.translation import Translating, write_vocabularies
+from heed.training.loop import adam, train
+
+RUNS = REPOSITORY / "runs"
+SAVE_EVERY = 60.0
+"""Seconds between two saved states: what a kill -9 may cost."""
+VALIDATIONS = 40
+MOMENTS = 30
+
+
+class RunError(RuntimeError):
+    """A run that cannot begin, go on or be published as asked."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came, and what was reached is safe. ``folder`` holds it."""
+
+    def __init__(self, folder: Path, step: int, steps: int) -> None:
+        super().__init__(f"saved step {step:,} of {steps:,} in {folder}")
+        self.folder = folder
+
+
+@dataclass
+class Progress:
+    """What a run has seen so far; travels in the header of its state."""
+
+    recipe: dict[str, Any]
+    seed: int
+    step: int = 0
+    seconds: float = 0.0
+    curve: list[dict[str, float]] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One seed, measured. Fields as on a ``Card``."""
+
+    experiment: str
+    recipe: dict[str, Any]
+    config: dict[str, Any]
+    credits: list[str]
+    licence: str
+    metrics: dict[str, Any]
+    settings: dict[str, Any]
+    seed: int
+    step: int
+    steps: int
+    seconds: float
+    parameters: int
+    dtype: str
+    threads: int
+    processes: int
+    versions: dict[str, str]
+    files: dict[str, str]
+    curve: list[dict[str, float]]
+    inputs: list[dict[str, Any]]
+    moments: list[dict[str, Any]]
+
+    @property
+    def complete(self) -> bool:
+        return self.step == self.steps
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record":
+        """What ``finish`` left in the folder."""
+        path = folder / "record.json"
+        try:
+            return cls(**json.loads(path.read_bytes()))
+        except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as fault:
+            raise CardError(f"{path} is damaged: {fault}") from None
+
+
+class Run:
+    """One seed of one experiment, in its folder: model, optimiser and progress together."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        seed: int,
+        corpus: Corpus,
+        *,
+        runs: Path = RUNS,
+        processes: Processes | None = None,
+    ) -> None:
+        self.experiment, self.seed = experiment, seed
+        self.folder = runs / experiment.name / f"seed-{seed}"
+        self.task = Translating(corpus)
+        self.processes = processes or Processes()
+        torch.manual_seed(seed)  # once, and before the model draws its first weights
+        self.config = experiment.sized(len(corpus.source_vocab), len(corpus.target_vocab))
+        self.model: Any = experiment.build(self.config)
+        self.optimiser = adam(self.model, experiment.train)
+        self.progress = Progress(recipe=jsonable(experiment.recipe), seed=seed)
+        self.maps: dict[int, list[Bytes]] = {}
+        if not self.processes.first:
+            torch.manual_seed(seed + 1_000_003 * self.processes.rank)  # dropout of its own
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state.safetensors"
+
+    def load(self) -> None:
+        """Go back to where the saved state is; ``RunError`` if it is of another recipe."""
+        progress, found = read_state(self.state)
+        try:
+            self.progress = Progress(**progress)
+        except TypeError as fault:
+            raise CardError(f"{self.state} is damaged: {fault}") from None
+        difference = first_difference(self.progress.recipe, jsonable(self.experiment.recipe))
+        if difference:
+            raise RunError(f"{self.state} is from another recipe: {difference}")
+        random = torch.get_rng_state()
+        restore(found, self.model, self.optimiser, where=self.state)
+        if not self.processes.first:
+            torch.set_rng_state(random)
+        self.maps = {}
+        for name, tensor in sorted(part(found, "extra.").items()):
+            step, _ = name.split(".")
+            self.maps.setdefault(int(step), []).append(tensor.numpy())
+
+    def save(self) -> None:
+        """Write the state, by rename."""
+        extra = {
+            f"{step}.{i:02d}": torch.from_numpy(table)
+            for step, tables in self.maps.items()
+            for i, table in enumerate(tables)
+        }
+        save_state(
+            self.state, self.model, self.optimiser, progress=asdict(self.progress), extra=extra
+        )
+
+    def watch(self) -> None:
+        """Note where the model looks and what it says at this step."""
+        self.maps[self.progress.step] = self.task.maps(self.model)
+        self.progress.said[str(self.progress.step)] = self.task.says(self.model)
+
+    def steps(self, *, show: bool = True, save_every: float = SAVE_EVERY) -> Iterator[int]:
+        """Train to the end, saving and watching on the way; yields after each step.
+
+        Ctrl-C is heeded between two steps, never within one: it saves and raises ``Interrupted``.
+        """
+        plan, progress, first = self.experiment.train, self.progress, self.processes.first
+        watched = set(moments(plan.steps, count=MOMENTS))
+        validated = {round(plan.steps * k / VALIDATIONS) for k in range(1, VALIDATIONS + 1)}
+        stream = self.task.stream(
+            plan, seed=self.seed, rank=self.processes.rank, world=self.processes.world
+        )
+        reports = train(
+            self.processes.wrap(self.model),
+            stream.starting_after(progress.step),
+            self._objective,
+            plan,
+            optimiser=self.optimiser,
+            done=progress.step,
+        )
+        if first:
+            self.save()  # a folder that cannot be written is found out now, not in a minute
+            if not progress.step:
+                self.watch()
+        before, began = progress.seconds, time.monotonic()
+        saved, recent, shown = began, [], {}
+        bar = tqdm(
+            total=plan.steps,
+            initial=progress.step,
+            desc=f"{self.experiment.name} seed {self.seed}",
+            disable=not (show and first),
+            unit="step",
+            mininterval=1.0,
+            smoothing=0.05,
+        )
+        with bar, interrupt_between() as asked:
+            for report in reports:
+                progress.step = report.step
+                progress.seconds = before + time.monotonic() - began
+                recent.append(report.loss)
+                bar.update()
+                if report.step % 10 == 0:
+                    shown["loss"] = f"{sum(recent[-100:]) / len(recent[-100:]):.3f}"
+                    bar.set_postfix(shown, refresh=False)
+                if first and report.step in watched:
+                    self.watch()
+                if first and report.step in validated:
+                    valid_loss = self.task.validate(self.model)
+                    progress.curve.append(
+                        {
+                            "step": report.step,
+                            "loss": round(sum(recent) / len(recent), 4),
+                            "valid_loss": round(valid_loss, 4),
+                            "lr": report.lr,
+                            "seconds": round(progress.seconds, 1),
+                        }
+                    )
+                    recent = []
+                    shown["valid"] = f"{valid_loss:.3f}"
+                if first and (asked or time.monotonic() - saved >= save_every):
+                    self.save()
+                    saved = time.monotonic()
+                if asked:
+                    raise Interrupted(self.folder, report.step, plan.steps)
+                yield report.step
+            if first:
+                self.save()
+
+    def _objective(self, model: nn.Module, batch: Batch) -> Tensor:
+        loss = self.task.loss(model, batch, self.experiment.train)
+        return self.processes.share(loss, (batch.target_lengths - 1).sum())
+
+    def finish(self) -> Record:
+        """Measure what was reached and write it down: weights, vocabularies, maps, record.
+
+        The weights are rounded to what is stored before they are measured, so that every number on
+        the card belongs to the very file beside it.
+        """
+        half = self.experiment.half
+        content = {
+            "model.safetensors": weights(self.model, half=half),
+            "vocabulary.json": write_vocabularies(self.task.source_vocab, self.task.target_vocab),
+        }
+        if any(self.maps.values()):
+            content["maps.npz"] = pack(self.maps)
+        load_weights(self.model, content["model.safetensors"], where="the rounded model")
+        metrics, settings = self.task.evaluate(self.model, width=self.experiment.width)
+        progress = self.progress
+        record = Record(
+            experiment=self.experiment.name,
+            recipe=progress.recipe,
+            config=asdict(self.config),
+            credits=list(self.task.corpus.credits),
+            licence=self.task.corpus.licence,
+            metrics=metrics,
+            settings=settings,
+            seed=self.seed,
+            step=progress.step,
+            steps=self.experiment.train.steps,
+            seconds=round(progress.seconds, 1),
+            parameters=sum(t.numel() for _, t in tensors(self.model)),
+            dtype="float16" if half else "float32",
+            threads=torch.get_num_threads(),
+            processes=self.processes.world,
+            versions=versions(),
+            files={name: sha256(each) for name, each in content.items()},
+            curve=progress.curve,
+            inputs=self.task.inputs(),
+            moments=[{"step": int(step), "said": said} for step, said in progress.said.items()],
+        )
+        for name, each in content.items():
+            write_by_rename(self.folder / name, each)
+        text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
+        write_by_rename(self.folder / "record.json", text.encode())
+        return record
+
+
+def train_one(
+    experiment: Experiment,
+    seed: int,
+    corpus: Corpus,
+    *,
+    runs: Path = RUNS,
+    resume: bool = False,
+    overwrite: bool = False,
+    show: bool = True,
+    save_every: float = SAVE_EVERY,
+    processes: Processes | None = None,
+) -> Record | None:
+    """Train one seed to the end and measure it.
+
+    A folder that holds a run already is not touched, unless ``resume`` goes on with it or
+    ``overwrite`` begins anew. Only the first of several processes measures and gets a ``Record``.
+    """
+    run = Run(experiment, seed, corpus, runs=runs, processes=processes)
+    if run.state.exists() and resume:
+        run.load()
+    elif run.state.exists() and not overwrite:
+        raise RunError(
+            f"{run.folder} holds a run already: --resume goes on with it, --overwrite begins anew"
+        )
+    run.processes.wait()  # nobody writes before everybody has read
+    for _ in run.steps(show=show, save_every=save_every):
+        pass
+    return run.finish() if run.processes.first else None
+
+
+def publish(
+    experiment: Experiment,
+    *,
+    runs: Path = RUNS,
+    folder: Path | None = None,
+    corpus: Corpus | None = None,
+) -> Card:
+    """Make one card of all finished seeds and ship the weights of the first.
+
+    With a ``corpus``, seeds that are still on their way are measured as far as they are; the card
+    then says that it is not complete.
+    """
+    records: list[Record] = []
+    faults: list[str] = []
+    for seed in experiment.seeds:
+        place = runs / experiment.name / f"seed-{seed}"
+        record = Record.read(place) if (place / "record.json").exists() else None
+        if (record is None or not record.complete) and corpus and (place / "state.safetensors").exists():
+            run = Run(experiment, seed, corpus, runs=runs)
+            run.load()
+            record = run.finish()
+        if record is None:
+            faults.append(f"seed {seed} is not finished")
+            continue
+        difference = first_difference(record.recipe, jsonable(experiment.recipe))
+        if difference:
+            faults.append(f"seed {seed} is from another recipe ({difference})")
+        else:
+            records.append(record)
+    if not records:
+        raise RunError(f"nothing to publish of {experiment.name}: {'; '.join(faults)}")
+    shipped = records[0]
+    source = runs / experiment.name / f"seed-{shipped.seed}"
+    card = Card(
+        experiment=experiment.name,
+        chapter=experiment.chapter,
+        title=experiment.title,
+        config=shipped.config,
+        data=shipped.recipe["data"],
+        train=shipped.recipe["train"],
+        credits=shipped.credits,
+        licence=shipped.licence,
+        metrics=rounded(gather([record.metrics for record in records])),
+        settings=shipped.settings,
+        claims=[str(claim) for claim in experiment.claims],
+        seed=shipped.seed,
+        seeds=[record.seed for record in records],
+        steps=shipped.step,
+        seconds=shipped.seconds,
+        complete=not faults and all(record.complete for record in records),
+        parameters=shipped.parameters,
+        dtype=shipped.dtype,
+        precision=experiment.train.precision,
+        threads=shipped.threads,
+        versions=shipped.versions,
+        files=shipped.files,
+        curves={str(record.seed): record.curve for record in records},
+        inputs=shipped.inputs,
+        moments=shipped.moments,
+    )
+    target = folder or experiment.folder
+    for name in shipped.files:
+        write_by_rename(target / name, checked(source, name, shipped.files))
+    card.write(target)
+    return card
+
+
+def with_steps(experiment: Experiment, steps: int | None) -> Experiment:
+    """The experiment on another budget; its schedule shrinks with it."""
+    if steps is None:
+        return experiment
+    warmup = min(experiment.train.warmup, steps // 4)
+    return replace(experiment, train=replace(experiment.train, steps=steps, warmup=warmup))
+
+
+@contextmanager
+def interrupt_between() -> Iterator[list[int]]:
+    """Inside, the first Ctrl-C (or SIGTERM) only makes the list true; the second one interrupts."""
+    asked: list[int] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # signals go to the main thread only
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "heed": version("attention-book"),
+        "sacrebleu": version("sacrebleu"),
+    }
+
+
+def jsonable(value: Any) -> Any:
+    """The value as it comes back from a JSON file: tuples are lists there."""
+    return json.loads(json.dumps(value))
+
+
+def first_difference(there: Any, here: Any, path: str = "") -> str | None:
+    """The first place where two nested values differ, in words; ``None`` if they are equal."""
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        for name in dict.fromkeys([*there, *here]):
+            inner = f"{path}.{name}" if path else name
+            if name not in there or name not in here:
+                return f"{inner} is {'new' if name not in there else 'gone'} in the table"
+            found = first_difference(there[name], here[name], inner)
+            if found:
+                return found
+        return None
+    return None if there == here else f"{path} was {there!r}, the table says {here!r}"
+
+
+def rounded(value: Any, digits: int = 6) -> Any:
+    """No more digits than are worth a line in a diff."""
+    if isinstance(value, Mapping):
+        return {name: rounded(each, digits) for name, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each, digits) for each in value]
+    return round(value, digits) if isinstance(value, float) else value

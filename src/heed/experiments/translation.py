@@ -1,0 +1,163 @@
+"""What the runner must know about translating: batches, loss, what to watch, how to measure."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from heed.data.batches import Batch, encode_batch
+from heed.data.corpora import Corpus
+from heed.data.pairs import Pair
+from heed.data.vocabulary import Vocabulary
+from heed.evaluation.decoding import forced_weights, replace_unknown, translate
+from heed.evaluation.metrics import (
+    aer_by_phenomenon,
+    alignment_error_rate,
+    bleu,
+    bleu_by_length,
+    by_length,
+    exact_match,
+    forced_links,
+    gold,
+    link_precision,
+)
+from heed.experiments.maps import Bytes, quantise
+from heed.training.loop import TrainConfig
+from heed.training.objectives import translation_loss
+from heed.training.stream import Stream
+
+VALIDATED = 1_000
+"""Sentences that a validation looks at."""
+
+
+def write_vocabularies(source: Vocabulary, target: Vocabulary) -> bytes:
+    """``vocabulary.json``: the words of both sides, without the specials, in order."""
+    words = {"source": source.words, "target": target.words}
+    return json.dumps(words, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def read_vocabularies(content: bytes) -> tuple[Vocabulary, Vocabulary]:
+    """Both sides of ``write_vocabularies``."""
+    words = json.loads(content)
+    return Vocabulary(tuple(words["source"])), Vocabulary(tuple(words["target"]))
+
+
+class Translating:
+    """One corpus, seen from the runner."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.source_vocab, self.target_vocab = corpus.source_vocab, corpus.target_vocab
+        self.watched = list(corpus.watched)
+
+    def stream(self, train: TrainConfig, *, seed: int, rank: int = 0, world: int = 1) -> Stream:
+        """The training batches of a seed."""
+        return Stream(
+            self.corpus.train,
+            self.source_vocab,
+            self.target_vocab,
+            batch_size=train.batch_size,
+            seed=seed,
+            rank=rank,
+            world=world,
+        )
+
+    def loss(self, model: nn.Module, batch: Batch, train: TrainConfig) -> Tensor:
+        """What a step minimises."""
+        return translation_loss(model, batch, label_smoothing=train.label_smoothing)
+
+    def validate(self, model: nn.Module) -> float:
+        """Nats a word on held-out sentences, without dropout and label smoothing."""
+        total, words = 0.0, 0
+        was_training = model.training
+        model.eval()
+        with torch.inference_mode():
+            for batch in self._batches(self.corpus.valid[:VALIDATED]):
+                count = int((batch.target_lengths - 1).sum())
+                total += translation_loss(model, batch).item() * count
+                words += count
+        model.train(was_training)
+        return total / words
+
+    def _batches(self, pairs: Sequence[Pair], size: int = 128) -> Iterator[Batch]:
+        ordered = sorted(pairs, key=lambda pair: (len(pair.target), len(pair.source)))
+        for start in range(0, len(ordered), size):
+            rows = ordered[start : start + size]
+            yield encode_batch(rows, self.source_vocab, self.target_vocab)
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """The watched sentences, as a card keeps them."""
+        return [{"source": list(p.source), "target": list(p.target)} for p in self.watched]
+
+    def maps(self, model: Any) -> list[Bytes]:
+        """Where the model looks on the watched sentences; empty if it does not attend."""
+        if not self.watched:
+            return []
+        batch = encode_batch(self.watched, self.source_vocab, self.target_vocab)
+        weights = forced_weights(model, batch)
+        return [] if weights is None else [quantise(each) for each in weights]
+
+    def says(self, model: Any) -> list[str]:
+        """What the model makes of the watched sentences, word by word."""
+        said = translate(model, self.watched, self.source_vocab, self.target_vocab)
+        return [" ".join(each.words) for each in said]
+
+    def evaluate(self, model: Any, *, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All metrics on the test sentences, and how they were measured.
+
+        The first set of test sentences gives the plain names; further ones, and the first one too
+        if there are several, have their name behind (``bleu_tatoeba``). Alignments are read under
+        teacher forcing, wherever there are gold links.
+        """
+        metrics: dict[str, Any] = {"valid_loss": self.validate(model)}
+        settings: dict[str, Any] = {
+            "search": "greedy" if width == 1 else f"beam of {width}, no length penalty",
+            "sentences": {name: len(pairs) for name, pairs in self.corpus.tests.items()},
+            "sentences_by_length": {
+                name: {bucket: len(rows) for bucket, rows in by_length(pairs).items()}
+                for name, pairs in self.corpus.tests.items()
+            },
+        }
+        for number, (name, pairs) in enumerate(self.corpus.tests.items()):
+            found, signature = self._scores(model, pairs, width=width)
+            settings["bleu_signature"] = signature
+            if number == 0:
+                metrics |= found
+            if len(self.corpus.tests) > 1:
+                metrics |= {f"{metric}_{name}": value for metric, value in found.items()}
+        with_links = [p for pairs in self.corpus.tests.values() for p in pairs if p.sure]
+        if with_links and self.maps(model):
+            links = forced_links(model, with_links, self.source_vocab, self.target_vocab)
+            sure, possible = gold(with_links)
+            metrics["aer"] = alignment_error_rate(links, sure, possible)
+            metrics["link_precision"] = link_precision(links, possible)
+            metrics["aer_by_phenomenon"] = aer_by_phenomenon(links, with_links)
+            settings["sentences_with_gold_links"] = len(with_links)
+        return metrics, settings
+
+    def _scores(
+        self, model: Any, pairs: Sequence[Pair], *, width: int
+    ) -> tuple[dict[str, Any], str]:
+        references = [pair.accepted for pair in pairs]
+        said = translate(model, pairs, self.source_vocab, self.target_vocab, width=width)
+        words = [each.words for each in said]
+        whole = bleu(words, references)
+        metrics: dict[str, Any] = {
+            "bleu": whole.score,
+            "bleu_by_length": bleu_by_length(words, pairs),
+            "exact_match": exact_match(words, references),
+        }
+        if all(each.weights is not None for each in said if each.source):
+            copied = [
+                each.words
+                if each.weights is None
+                else replace_unknown(each.words, each.source, each.weights)
+                for each in said
+            ]
+            metrics["bleu_copy"] = bleu(copied, references).score
+        if width > 1:
+            greedy = translate(model, pairs, self.source_vocab, self.target_vocab)
+            metrics["bleu_greedy"] = bleu([each.words for each in greedy], references).score
+        return metrics, whole.signature

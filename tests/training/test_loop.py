@@ -1,0 +1,131 @@
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from heed.training.loop import Diverged, TrainConfig, adam, train
+
+
+class Line(nn.Module):
+    """y = w x, one number to learn."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Linear(1, 1, bias=False)
+
+    def forward(self, x):
+        return self.w(x)
+
+
+def squared(model, batch):
+    x, y = batch
+    return (model(x) - y).square().mean()
+
+
+def batches(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        x = torch.randn(5, 1, generator=generator)
+        yield x, 3 * x
+
+
+def test_it_learns():
+    torch.manual_seed(0)
+    model = Line()
+    reports = list(train(model, batches(), squared, TrainConfig(steps=200, lr=0.1, warmup=0)))
+    assert [r.step for r in reports] == list(range(1, 201))
+    assert reports[-1].loss < reports[0].loss / 1000
+    assert model.w.weight.item() == pytest.approx(3, abs=0.02)
+
+
+def test_it_reports_the_rate_of_the_schedule():
+    config = TrainConfig(steps=20, lr=0.1, warmup=5)
+    reports = list(train(Line(), batches(), squared, config))
+    assert [r.lr for r in reports] == [config.rate(step) for step in range(1, 21)]
+
+
+def test_it_stops_when_the_batches_do():
+    few = itertools.islice(batches(), 3)
+    assert len(list(train(Line(), few, squared, TrainConfig(steps=10)))) == 3
+
+
+def test_the_whole_gradient_is_clipped_as_one_vector():
+    # Gradient (3, 4): length 5. Clipped to 1 it is (0.6, 0.8), and Adam's first moment keeps 0.1 of it.
+    model = nn.ParameterDict({"a": nn.Parameter(torch.zeros(1)), "b": nn.Parameter(torch.zeros(1))})
+    config = TrainConfig(steps=1, clip=1.0)
+    optimiser = adam(model, config)
+    (report,) = train(
+        model, [None], lambda m, _: (3 * m["a"] + 4 * m["b"]).sum(), config, optimiser=optimiser
+    )
+    assert report.norm == pytest.approx(5.0)
+    kept = [optimiser.state[p]["exp_avg"].item() for p in (model["a"], model["b"])]
+    assert kept == pytest.approx([0.06, 0.08], rel=1e-4)
+
+
+def test_a_short_gradient_is_left_alone():
+    model = nn.ParameterDict({"a": nn.Parameter(torch.zeros(1))})
+    config = TrainConfig(steps=1, clip=1.0)
+    optimiser = adam(model, config)
+    list(train(model, [None], lambda m, _: (0.5 * m["a"]).sum(), config, optimiser=optimiser))
+    assert optimiser.state[model["a"]]["exp_avg"].item() == pytest.approx(0.05)
+
+
+def test_adam_forgets_squares_as_the_transformer_paper_says():
+    assert adam(Line(), TrainConfig(steps=1)).param_groups[0]["betas"] == (0.9, 0.98)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_never_reaches_the_weights(wrong):
+    model = Line()
+    before = model.w.weight.clone()
+    with pytest.raises(Diverged, match="step 1"):
+        list(train(model, batches(), lambda m, b: squared(m, b) * wrong, TrainConfig(steps=3)))
+    assert torch.equal(model.w.weight, before)
+
+
+def test_going_on_from_a_step_is_the_same_as_never_stopping():
+    config = TrainConfig(steps=10, lr=0.05, warmup=3)
+    torch.manual_seed(0)
+    unbroken = Line()
+    whole = [r.loss for r in train(unbroken, batches(), squared, config)]
+
+    torch.manual_seed(0)
+    broken = Line()
+    optimiser = adam(broken, config)
+    first = itertools.islice(train(broken, batches(), squared, config, optimiser=optimiser), 4)
+    losses = [r.loss for r in first]
+    rest = itertools.islice(batches(), 4, None)
+    losses += [
+        r.loss for r in train(broken, rest, squared, config, optimiser=optimiser, done=4)
+    ]
+    assert losses == whole
+    assert torch.equal(broken.w.weight, unbroken.w.weight)
+
+
+def test_bfloat16_leaves_the_parameters_in_float32():
+    seen = []
+
+    def objective(model, batch):
+        x, y = batch
+        out = model(x)
+        seen.append(out.dtype)
+        return (out.float() - y).square().mean()
+
+    model = Line()
+    list(train(model, batches(), objective, TrainConfig(steps=2, precision="bfloat16")))
+    assert seen == [torch.bfloat16] * 2
+    assert model.w.weight.dtype == torch.float32
+
+
+def test_a_model_that_was_answering_trains_again_with_the_next_step():
+    model = Line()
+    modes = []
+
+    def objective(m, batch):
+        modes.append(m.training)
+        return squared(m, batch)
+
+    for _ in train(model, batches(), objective, TrainConfig(steps=3)):
+        model.eval()
+    assert modes == [True, True, True]

@@ -1,0 +1,208 @@
+"""Run the chapters, and know when one is older than what it shows.
+
+    python tools/run_chapters.py                       every chapter, in place
+    python tools/run_chapters.py 03_additive           one of them
+    python tools/run_chapters.py --budget minutes      copies in runs/chapters; the tree stays
+
+A chapter is committed with its outputs and the book shows exactly those. So each run leaves a
+fingerprint in the notebook's metadata, under heed.fingerprint: the hash of
+
+- the chapter's own code cells,
+- every file of src/heed that its imports reach, directly or through other files, without
+  comments, docstrings and blank lines, so that a better sentence makes no chapter stale,
+- the card of every experiment that its code names. A card holds the hash of its weights.
+
+tests/chapters compares it with what the same hash is now. Names of experiments must be written
+out in the chapter ("bahdanau_grammar", not f"{model}_grammar"), or they are not seen.
+"""
+
+import argparse
+import ast
+import hashlib
+import io
+import sys
+import time
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+PACKAGE = ROOT / "src" / "heed"
+TRAINED = ROOT / "data" / "trained"
+
+
+# ------------------------------------------------------------------ the fingerprint
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def without_magics(source: str) -> str:
+    """A cell as plain Python: lines for IPython are blanked, so that ast can read the rest."""
+    return "\n".join(
+        "" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()
+    )
+
+
+def chapter_code(notebook: nbformat.NotebookNode) -> str:
+    return "\n".join(without_magics(cell.source) for cell in code_cells(notebook))
+
+
+def bare_code(source: str) -> str:
+    """`source` without comments, docstrings and blank lines."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        match (
+            node
+        ):  # a string that stands alone says something to readers and nothing to Python
+            case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(end)):
+                lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Dotted names that `tree` imports; those after `from` may be modules or only names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, base]).rstrip(".")
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def files_of(name: str, package: Path = PACKAGE) -> Iterator[Path]:
+    """The files that importing `name` runs: the __init__ of each package on the way, its own."""
+    first, *rest = name.split(".")
+    if first != package.name:
+        return
+    place = package
+    yield place / "__init__.py"
+    for part in rest:
+        place = place / part
+        yield place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def reached(code: str, package: Path = PACKAGE) -> list[Path]:
+    """Every file of the package that `code` imports, directly or not, in a fixed order."""
+    seen: set[Path] = set()
+    waiting = [(ast.parse(code), package.name)]
+    while waiting:
+        tree, where = waiting.pop()
+        for name in imported(tree, where):
+            for file in files_of(name, package):
+                if file in seen or not file.is_file():
+                    continue
+                seen.add(file)
+                inside = file.parent.relative_to(package.parent)
+                waiting.append((ast.parse(file.read_text("utf-8")), ".".join(inside.parts)))
+    return sorted(seen)
+
+
+def cards(code: str, trained: Path = TRAINED) -> list[Path]:
+    """The cards of the experiments that `code` names in a string."""
+    words = {
+        node.value
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return sorted(card for card in trained.glob("*/card.json") if card.parent.name in words)
+
+
+def fingerprint(notebook: nbformat.NotebookNode) -> str:
+    code = chapter_code(notebook)
+    digest = hashlib.sha256(code.encode())
+    for file in reached(code):
+        digest.update(f"\0{file.relative_to(ROOT).as_posix()}\0".encode())
+        digest.update(bare_code(file.read_text("utf-8")).encode())
+    for card in cards(code):
+        digest.update(f"\0{card.relative_to(ROOT).as_posix()}\0".encode())
+        digest.update(card.read_bytes())
+    return digest.hexdigest()
+
+
+# ------------------------------------------------------------------ running
+
+
+def tidy(notebook: nbformat.NotebookNode) -> None:
+    """Take out what changes from run to run: times, paths, the runner's own notes."""
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    for cell in notebook.cells:
+        for key in ("papermill", "execution"):
+            cell.metadata.pop(key, None)
+        if not cell.metadata.get("tags", True):
+            del cell.metadata["tags"]
+
+
+def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
+    """Run `source` from its folder, write `target`, return the seconds it took."""
+    import papermill  # only here: the tests need the fingerprint alone
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.stem}.running.ipynb")  # a failed run changes nothing
+    started = time.perf_counter()
+    try:
+        papermill.execute_notebook(
+            source,
+            draft,
+            parameters=parameters,
+            cwd=source.parent,
+            kernel_name="python3",
+            progress_bar=False,
+            extra_arguments=["--log-level=ERROR"],  # the kernel warns of its own transport
+            execution_timeout=None if parameters.get("budget") else 120,
+        )
+        notebook = nbformat.read(draft, as_version=4)
+        tidy(notebook)
+        notebook.metadata["heed"] = {"fingerprint": fingerprint(notebook)}
+        nbformat.write(notebook, draft)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    return time.perf_counter() - started
+
+
+def chapters(names: list[str]) -> list[Path]:
+    known = {path.stem: path for path in sorted(CHAPTERS.glob("[0-9]*.ipynb"))}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no chapter {', '.join(unknown)}; there are {', '.join(known) or 'none'}")
+    return [known[name] for name in names] or list(known.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="chapters, as in 03_additive; none means all")
+    parser.add_argument("--budget", choices=("shipped", "minutes", "full"), default="shipped")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+
+    # What the tree holds is always the shipped budget at seed 0; anything else is a copy.
+    parameters: dict[str, object] = {}
+    folder = CHAPTERS
+    if (asked.budget, asked.seed) != ("shipped", 0):
+        parameters = {"budget": asked.budget, "seed": asked.seed}
+        folder = ROOT / "runs" / "chapters" / f"{asked.budget}-{asked.seed}"
+    for path in chapters(asked.names):
+        print(f"{path.stem} …", end=" ", flush=True)
+        seconds = run(path, folder / path.name, parameters)
+        print(f"{seconds:.0f} s → {(folder / path.name).relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

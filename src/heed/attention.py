@@ -23,13 +23,14 @@ def masked_softmax(
     """Softmax over the kept keys. A query that may look nowhere gets zeros.
 
     Such a row is filled with finite numbers before the softmax, so that its gradient is zero
-    instead of NaN.
+    instead of NaN. A score of −∞ (``Location`` gives it beyond its last place) counts as masked.
     """
     if keep is None:
         return scores.softmax(dim=-1)
+    keep = keep & (scores != float("-inf"))
     nowhere = ~keep.any(dim=-1, keepdim=True)
-    weights = scores.masked_fill(~(keep | nowhere), float("-inf")).softmax(dim=-1)
-    return weights.masked_fill(nowhere, 0.0)
+    scores = scores.masked_fill(~keep, float("-inf")).masked_fill(nowhere, 0.0)
+    return scores.softmax(dim=-1).masked_fill(nowhere, 0.0)
 
 
 class Attention(nn.Module):

@@ -66,7 +66,7 @@ def detokenize(words: Sequence[str], language: Language) -> str:
         if word == '"':
             before, after, quoted = quoted, not quoted, not quoted
         elif word in _NO_SPACE_BEFORE:
-            before = True
+            before = not (word.startswith(".") and text.endswith("."))  # ". . ." is no "..."
         elif word in _NO_SPACE_AFTER:
             after = True
         elif language == "en":
@@ -74,7 +74,11 @@ def detokenize(words: Sequence[str], language: Language) -> str:
         else:
             after = len(word) > 1 and word.endswith("'")
             before = len(word) > 1 and word.startswith("-")
-        high = language == "fr" and word in {"?", "!", ";", ":"}
+        high = language == "fr" and not glue and word in {"?", "!", ";", ":"}
         text += ("\u202f" if high else "" if glue or before else " ") + word
         glue = after
-    return text[:1].upper() + text[1:]
+    first = next((i for i, letter in enumerate(text) if letter.isalnum()), len(text))
+    capital = text[first : first + 1].upper()
+    if capital.lower() != text[first : first + 1]:  # ß and a few more have no way back
+        return text
+    return text[:first] + capital + text[first + 1 :]

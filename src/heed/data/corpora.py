@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 
@@ -39,6 +39,7 @@ class Corpus:
         return next(iter(self.tests.values()))
 
 
+@runtime_checkable
 class Data(Protocol):
     """The config of a corpus: frozen, JSON can say it, and it loads the same thing each time."""
 

@@ -82,7 +82,7 @@ class Card:
     threads: int
     versions: dict[str, str]
     files: dict[str, str]
-    curves: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    curves: dict[str, list[dict[str, int | float]]] = field(default_factory=dict)
     inputs: list[dict[str, Any]] = field(default_factory=list)
     moments: list[dict[str, Any]] = field(default_factory=list)
 

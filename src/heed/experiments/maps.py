@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float, UInt8
 
-Weights = Float[np.ndarray, "step key"]
-Bytes = UInt8[np.ndarray, "step key"]
+Bytes = UInt8[np.ndarray, "_ _"]
+"""Target step × source position. No named axes: sentences in one list differ in length."""
 
 
-def quantise(weights: Weights) -> Bytes:
+def quantise(weights: Float[np.ndarray, "step key"]) -> UInt8[np.ndarray, "step key"]:
     """The nearest of 256 levels: off by 1/510 at most."""
     return np.rint(np.clip(weights, 0.0, 1.0) * 255).astype(np.uint8)
 
@@ -46,7 +46,7 @@ def pack(by_step: Mapping[int, Sequence[Bytes]]) -> bytes:
     return file.getvalue()
 
 
-def unpack(content: bytes) -> tuple[list[int], list[Float[np.ndarray, "moment step key"]]]:
+def unpack(content: bytes) -> tuple[list[int], list[Float[np.ndarray, "moment _ _"]]]:
     """The steps, and for each watched sentence its map at each of them, from 0 to 1."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         count = sum(name.startswith("input_") for name in file.files)

@@ -69,7 +69,7 @@ class Progress:
     seed: int
     step: int = 0
     seconds: float = 0.0
-    curve: list[dict[str, float]] = field(default_factory=list)
+    curve: list[dict[str, int | float]] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -94,7 +94,7 @@ class Record:
     processes: int
     versions: dict[str, str]
     files: dict[str, str]
-    curve: list[dict[str, float]]
+    curve: list[dict[str, int | float]]
     inputs: list[dict[str, Any]]
     moments: list[dict[str, Any]]
 

@@ -60,7 +60,7 @@ class Trained:
         """The translation as a person would write it."""
         return detokenize(self.translate(sentence, **options).words, "fr")
 
-    def maps(self) -> tuple[list[int], list[Float[np.ndarray, "moment step key"]]]:
+    def maps(self) -> tuple[list[int], list[Float[np.ndarray, "moment _ _"]]]:
         """How attention was learnt: the steps of the moments, and for each watched sentence
         (``card.inputs``) where the model looked at each of them while it wrote the gold target."""
         return unpack(checked(self.folder, "maps.npz", self.card.files))

@@ -82,42 +82,42 @@ def imported(tree: ast.AST, package: str) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def files_of(name: str, package: Path = PACKAGE) -> Iterator[Path]:
-    """The files that importing `name` runs: the __init__ of each package on the way, its own."""
+def files_of(name: str) -> Iterator[Path]:
+    """The files that importing `name` runs: each __init__ on the way, then its own."""
     first, *rest = name.split(".")
-    if first != package.name:
+    if first != PACKAGE.name:
         return
-    place = package
+    place = PACKAGE
     yield place / "__init__.py"
     for part in rest:
         place = place / part
         yield place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
-def reached(code: str, package: Path = PACKAGE) -> list[Path]:
+def reached(code: str) -> list[Path]:
     """Every file of the package that `code` imports, directly or not, in a fixed order."""
     seen: set[Path] = set()
-    waiting = [(ast.parse(code), package.name)]
+    waiting = [(ast.parse(code), PACKAGE.name)]
     while waiting:
         tree, where = waiting.pop()
         for name in imported(tree, where):
-            for file in files_of(name, package):
+            for file in files_of(name):
                 if file in seen or not file.is_file():
                     continue
                 seen.add(file)
-                inside = file.parent.relative_to(package.parent)
+                inside = file.parent.relative_to(PACKAGE.parent)
                 waiting.append((ast.parse(file.read_text("utf-8")), ".".join(inside.parts)))
     return sorted(seen)
 
 
-def cards(code: str, trained: Path = TRAINED) -> list[Path]:
+def cards(code: str) -> list[Path]:
     """The cards of the experiments that `code` names in a string."""
     words = {
         node.value
         for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    return sorted(card for card in trained.glob("*/card.json") if card.parent.name in words)
+    return sorted(card for card in TRAINED.glob("*/card.json") if card.parent.name in words)
 
 
 def fingerprint(notebook: nbformat.NotebookNode) -> str:
@@ -161,6 +161,7 @@ def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
             parameters=parameters,
             cwd=source.parent,
             kernel_name="python3",
+            language="python",
             progress_bar=False,
             extra_arguments=["--log-level=ERROR"],  # the kernel warns of its own transport
             execution_timeout=None if parameters.get("budget") else 120,

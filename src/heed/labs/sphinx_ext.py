@@ -1,8 +1,8 @@
 """What the static pages need of Sphinx beyond its settings.
 
-Notebooks that held a widget carry its whole state; the book would repeat it in every page, for a
-widget manager that we do not ship. Our widgets draw themselves from their text/html instead, so
-the state goes.
+A notebook that held a widget carries the widget's whole state, and each page would repeat it
+for a widget manager that we do not ship. Our widgets draw themselves from their text/html
+instead, so the state goes.
 """
 
 from typing import Any

@@ -1,0 +1,121 @@
+"""The fingerprint that ties a chapter to what it was run with."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+import run_chapters
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small package: models/a.py uses scores.py, b.py stands alone; one trained model."""
+    package = tmp_path / "src" / "heed"
+    (package / "models").mkdir(parents=True)
+    (package / "__init__.py").write_text('"""The package."""\n')
+    (package / "scores.py").write_text('"""Scores."""\nONE = 1  # why\n')
+    (package / "models" / "__init__.py").write_text("")
+    (package / "models" / "a.py").write_text("from ..scores import ONE\n")
+    (package / "models" / "b.py").write_text("TWO = 2\n")
+    card = tmp_path / "data" / "trained" / "a_grammar" / "card.json"
+    card.parent.mkdir(parents=True)
+    card.write_text("{}")
+    monkeypatch.setattr(run_chapters, "ROOT", tmp_path)
+    monkeypatch.setattr(run_chapters, "PACKAGE", package)
+    monkeypatch.setattr(run_chapters, "TRAINED", card.parents[1])
+    return tmp_path
+
+
+def chapter(
+    code: str = 'from heed.models import a\nname = "a_grammar"',
+) -> nbformat.NotebookNode:
+    return new_notebook(cells=[new_markdown_cell("prose"), new_code_cell(code)])
+
+
+def edit(file: Path, text: str) -> None:
+    file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "stale"),
+    [
+        ("src/heed/scores.py", '"""Scores."""\nONE = 2  # why\n', True),
+        ("src/heed/scores.py", '"""Better said."""\n\nONE = 1  # better why\n', False),
+        ("src/heed/models/a.py", "from ..scores import ONE as one\n", True),
+        ("src/heed/models/__init__.py", "import math\n", True),
+        ("src/heed/models/b.py", "TWO = 3\n", False),
+        ("data/trained/a_grammar/card.json", '{"sha256": "0"}', True),
+    ],
+)
+def test_a_change_that_matters_makes_a_chapter_stale(
+    tree: Path, file: str, text: str, stale: bool
+) -> None:
+    before = run_chapters.fingerprint(chapter())
+    edit(tree / file, text)
+    assert (run_chapters.fingerprint(chapter()) != before) is stale
+
+
+def test_a_changed_cell_makes_it_stale_and_prose_does_not(tree: Path) -> None:
+    before = run_chapters.fingerprint(chapter())
+    assert run_chapters.fingerprint(chapter("from heed.models import a\n")) != before
+    told = chapter()
+    told.cells[0].source = "better prose"
+    assert run_chapters.fingerprint(told) == before
+
+
+def test_cards_that_are_not_named_do_not_count(tree: Path) -> None:
+    code = "from heed.models import a"
+    before = run_chapters.fingerprint(chapter(code))
+    edit(tree / "data/trained/a_grammar/card.json", "[]")
+    assert run_chapters.fingerprint(chapter(code)) == before
+
+
+def test_a_chapter_runs_in_place_and_leaves_nothing_of_the_run(tree: Path) -> None:
+    path = tree / "01_small.ipynb"
+    nbformat.write(
+        new_notebook(
+            cells=[
+                new_code_cell("seed: int = 0", metadata={"tags": ["parameters"]}),
+                new_code_cell("print(seed + 1)"),
+            ]
+        ),
+        path,
+    )
+    run_chapters.run(path, path, {})
+    ran = nbformat.read(path, as_version=4)
+    assert [cell.execution_count for cell in ran.cells] == [1, 2]
+    assert ran.cells[1].outputs[0].text == "1\n"
+    assert ran.metadata["heed"]["fingerprint"] == run_chapters.fingerprint(ran)
+    assert "papermill" not in ran.metadata
+    assert not {"papermill", "execution"} & set(ran.cells[1].metadata)
+    assert [file.name for file in tree.glob("*.ipynb")] == ["01_small.ipynb"]
+
+
+def test_a_failing_chapter_keeps_its_old_outputs(tree: Path) -> None:
+    path = tree / "01_small.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)
+    before = path.read_bytes()
+    with pytest.raises(Exception, match="division"):
+        run_chapters.run(path, path, {})
+    assert path.read_bytes() == before
+    assert list(tree.glob(".*")) == []
+
+
+def test_another_budget_is_a_copy_with_its_parameters(tree: Path) -> None:
+    path = tree / "01_small.ipynb"
+    cells = [
+        new_code_cell('budget: str = "shipped"', metadata={"tags": ["parameters"]}),
+        new_code_cell("print(budget)"),
+    ]
+    nbformat.write(new_notebook(cells=cells), path)
+    before = path.read_bytes()
+    copy = tree / "runs" / "01_small.ipynb"
+    run_chapters.run(path, copy, {"budget": "minutes"})
+    assert nbformat.read(copy, as_version=4).cells[-1].outputs[0].text == "minutes\n"
+    assert path.read_bytes() == before
+
+
+def test_an_unknown_chapter_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="no chapter 99_nothing; there are"):
+        run_chapters.chapters(["99_nothing"])

@@ -51,10 +51,10 @@ class AttentionTrace:
         key: Axis | Sequence[str],
         heads: Sequence[str] | None = None,
     ) -> "AttentionTrace":
-        """From a tensor or array; a map without heads becomes a trace with one."""
+        """A copy of a tensor or array; a map without heads becomes a trace with one."""
         if isinstance(weights, Tensor):
             weights = weights.detach().cpu().float().numpy()
-        array = weights[None] if weights.ndim == 2 else weights
+        array = np.array(weights[None] if weights.ndim == 2 else weights)
         return cls(
             name=name,
             weights=array,

@@ -38,24 +38,26 @@ def tokenize(text: str, language: Language) -> list[str]:
 
 
 def _cut_english(piece: str) -> list[str]:
-    if len(piece) > 1 and piece.endswith("'"):
-        return [*_cut_english(piece[:-1]), "'"]
-    found = _ENGLISH_CLITIC.search(piece)
-    if found is None:
-        return [piece]
-    return [*_cut_english(piece[: found.start()]), found.group()]
+    endings = []
+    while True:
+        if len(piece) > 1 and piece.endswith("'"):
+            endings.append("'")
+        elif found := _ENGLISH_CLITIC.search(piece):
+            endings.append(found.group())
+        else:
+            return [piece, *reversed(endings)]
+        piece = piece.removesuffix(endings[-1])
 
 
 def _cut_french(piece: str) -> list[str]:
-    if piece in _FRENCH_WHOLE:
-        return [piece]
-    head, apostrophe, rest = piece.partition("'")
-    if apostrophe and head:
-        return [head + "'", *(_cut_french(rest) if rest else [])]
-    found = _FRENCH_INVERSION.search(piece)
-    if found is None:
-        return [piece]
-    return [*_cut_french(piece[: found.start()]), found.group()]
+    elided, endings = [], []
+    while piece not in _FRENCH_WHOLE and "'" in piece:
+        head, _, piece = piece.partition("'")
+        elided.append(head + "'")
+    while piece not in _FRENCH_WHOLE and (found := _FRENCH_INVERSION.search(piece)):
+        endings.append(found.group())
+        piece = piece[: found.start()]
+    return [*elided, *([piece] if piece else []), *reversed(endings)]
 
 
 def detokenize(words: Sequence[str], language: Language) -> str:

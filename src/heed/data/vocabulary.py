@@ -16,16 +16,21 @@ class Vocabulary:
     words: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if len(set(self.words)) != len(self.words):
-            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+        twice = next((w for w, n in Counter(SPECIALS + self.words).items() if n > 1), None)
+        if twice is not None:
             raise ValueError(f"the word {twice!r} stands in the vocabulary twice")
 
     @classmethod
     def build(
         cls, sentences: Iterable[Sequence[str]], *, max_size: int, min_count: int = 1
     ) -> "Vocabulary":
-        """The most frequent words; equal counts go by spelling, so the result is one and the same."""
+        """The most frequent words; equal counts go by spelling, so the result is always the same.
+
+        A word of the text that is spelt like a special is left out.
+        """
         counts = Counter(word for sentence in sentences for word in sentence)
+        for special in SPECIALS:
+            counts.pop(special, None)
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(tuple(word for word in ranked[:max_size] if counts[word] >= min_count))
 

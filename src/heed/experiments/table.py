@@ -3,7 +3,7 @@
 import difflib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,13 @@ def find(name: str, experiments: Mapping[str, Experiment] | None = None) -> Expe
 
 # ------------------------------------------------------------------------------------ the rows
 
+ON_GRAMMAR = TrainConfig(
+    steps=4_000, batch_size=128, lr=3e-3, warmup=300, precision="bfloat16"
+)
+ON_EVERYDAY = TrainConfig(
+    steps=16_000, batch_size=128, lr=2e-3, warmup=500, label_smoothing=0.1, precision="bfloat16"
+)
+
 
 def bahdanau_reverse() -> Experiment:
     return Experiment(
@@ -153,6 +160,163 @@ def bahdanau_reverse() -> Experiment:
     )
 
 
+def seq2seq_grammar() -> Experiment:
+    return Experiment(
+        name="seq2seq_grammar",
+        chapter="02_bottleneck",
+        title="Two LSTMs and one vector between them, on the grammar",
+        build=Seq2Seq,
+        config=partial(
+            Seq2SeqConfig, d_embedding=96, d_hidden=192, layers=2, reverse_source=True, dropout=0.1
+        ),
+        data=GrammarData(),
+        train=ON_GRAMMAR,
+    )
+
+
+def seq2seq_forward_grammar() -> Experiment:
+    """The same, reading the source from front to back: what is reversal worth?"""
+    reversed_ = seq2seq_grammar()
+    return replace(
+        reversed_,
+        name="seq2seq_forward_grammar",
+        title="The same two LSTMs, the source read from front to back",
+        config=partial(reversed_.config, reverse_source=False),
+    )
+
+
+def bahdanau_grammar() -> Experiment:
+    return Experiment(
+        name="bahdanau_grammar",
+        chapter="03_additive",
+        title="Additive attention on the grammar",
+        build=Bahdanau,
+        config=partial(
+            BahdanauConfig,
+            d_embedding=96,
+            d_encoder=96,
+            d_state=144,
+            d_align=64,
+            d_maxout=96,
+            dropout=0.1,
+        ),
+        data=GrammarData(),
+        train=ON_GRAMMAR,
+        claims=(
+            Claim(metric="bleu_by_length.26-45", at_least=0.9, times="bleu_by_length.9-15"),
+            Claim(
+                metric="bleu_by_length.26-45",
+                at_least=1.5,
+                times="seq2seq_grammar:bleu_by_length.26-45",
+            ),
+            Claim(metric="aer", at_most=0.12),
+        ),
+    )
+
+
+def bahdanau_current_grammar() -> Experiment:
+    """The same, but the output read from s_i, as most public code has it."""
+    appendix = bahdanau_grammar()
+    return replace(
+        appendix,
+        name="bahdanau_current_grammar",
+        title="Additive attention, its output read from the state after the step",
+        config=partial(appendix.config, readout_state="current"),
+        claims=(),
+    )
+
+
+def seq2seq_everyday() -> Experiment:
+    return Experiment(
+        name="seq2seq_everyday",
+        chapter="02_bottleneck",
+        title="Two LSTMs and one vector between them, on everyday sentences",
+        build=Seq2Seq,
+        config=partial(
+            Seq2SeqConfig, d_embedding=160, d_hidden=184, layers=2, tie_output=True, dropout=0.2
+        ),
+        data=EverydayData(),
+        train=ON_EVERYDAY,
+        seeds=(0,),
+    )
+
+
+def bahdanau_everyday() -> Experiment:
+    return Experiment(
+        name="bahdanau_everyday",
+        chapter="03_additive",
+        title="Additive attention on everyday sentences",
+        build=Bahdanau,
+        config=partial(
+            BahdanauConfig,
+            d_embedding=160,
+            d_encoder=160,
+            d_state=224,
+            d_align=128,
+            d_maxout=160,
+            tie_output=True,
+            dropout=0.2,
+        ),
+        data=EverydayData(),
+        train=ON_EVERYDAY,
+        seeds=(0,),
+        claims=(
+            Claim(metric="bleu_tatoeba", at_least=42),
+            Claim(metric="bleu_tatoeba", at_least=5, above="seq2seq_everyday:bleu_tatoeba"),
+        ),
+    )
+
+
+def seq2seq_paper() -> Experiment:
+    """Sutskever et al. (2014), section 3.4, but for the corpus and the vocabularies."""
+    return Experiment(
+        name="seq2seq_paper",
+        chapter="02_bottleneck",
+        title="The paper's size: four layers of 1,000 cells",
+        build=Seq2Seq,
+        config=partial(
+            Seq2SeqConfig, d_embedding=1000, d_hidden=1000, layers=4, reverse_source=True
+        ),
+        data=EverydayData(),
+        train=TrainConfig(steps=100_000, batch_size=128, lr=1e-3, warmup=1_000, clip=5.0),
+        seeds=(0,),
+        trained=False,
+        notes="ten days on eight GPUs in 2014; start it with torchrun",
+    )
+
+
+def bahdanau_paper() -> Experiment:
+    """RNNsearch-50 of Bahdanau et al. (2015), appendix B, but for the corpus and vocabularies."""
+    return Experiment(
+        name="bahdanau_paper",
+        chapter="03_additive",
+        title="The paper's size: 1,000 units a direction",
+        build=Bahdanau,
+        config=partial(
+            BahdanauConfig,
+            d_embedding=620,
+            d_encoder=1000,
+            d_state=1000,
+            d_align=1000,
+            d_maxout=500,
+            init="paper",
+        ),
+        data=EverydayData(),
+        train=TrainConfig(steps=100_000, batch_size=80, lr=1e-3, warmup=1_000, clip=1.0),
+        seeds=(0,),
+        trained=False,
+        notes="about five days on one GPU in 2015; start it with torchrun",
+    )
+
+
 EXPERIMENTS = table(
+    seq2seq_grammar(),
+    seq2seq_forward_grammar(),
+    bahdanau_grammar(),
+    bahdanau_current_grammar(),
+    seq2seq_everyday(),
+    bahdanau_everyday(),
     bahdanau_reverse(),
+    seq2seq_paper(),
+    bahdanau_paper(),
 )

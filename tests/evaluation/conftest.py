@@ -30,9 +30,7 @@ def _tiny(*, attends: bool = True, vocab: int = 6, seed: int = 0, dropout: float
             generator = torch.Generator().manual_seed(seed)
 
             def drawn(*shape: int) -> nn.Parameter:
-                return nn.Parameter(
-                    torch.randn(*shape, generator=generator, dtype=torch.float64)
-                )
+                return nn.Parameter(torch.randn(*shape, generator=generator, dtype=torch.float64))
 
             self.A, self.B, self.H, self.W = (
                 drawn(5, 5),
@@ -54,9 +52,7 @@ def _tiny(*, attends: bool = True, vocab: int = 6, seed: int = 0, dropout: float
         def step(self, state, token, encoded):
             self.steps += 1
             s = torch.tanh(state.s @ self.A + self.B[token])
-            scores = (encoded.keys @ s[..., None])[..., 0].masked_fill(
-                ~encoded.keep, float("-inf")
-            )
+            scores = (encoded.keys @ s[..., None])[..., 0].masked_fill(~encoded.keep, float("-inf"))
             weights = scores.softmax(-1)
             s = torch.tanh(s + (weights[..., None] * encoded.keys).sum(1))
             logits = self.dropout(s) @ self.W * 2 + self.bias

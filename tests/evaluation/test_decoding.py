@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,9 +42,7 @@ def greedy_by_hand(model, source, limit):
     while len(tokens) < limit and token != EOS:
         state, out = model.step(state, torch.tensor([token]), encoded)
         logits = out.logits[0].tolist()
-        token = max(
-            (t for t in range(len(logits)) if t not in (PAD, BOS)), key=lambda t: logits[t]
-        )
+        token = max((t for t in range(len(logits)) if t not in (PAD, BOS)), key=lambda t: logits[t])
         tokens.append(token)
     return tokens
 
@@ -113,9 +112,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sentences(tiny, seed, length_p
         for source, hypothesis in zip(rows(SOURCE, LENGTHS), found, strict=True):
             best = max(every, key=lambda tokens: rank(source, tokens))
             assert tuple(written(hypothesis)) == best
-            assert hypothesis.log_prob == pytest.approx(
-                follow(model, source, best)[0], abs=1e-9
-            )
+            assert hypothesis.log_prob == pytest.approx(follow(model, source, best)[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -288,9 +285,7 @@ def test_translate_copies_unknown_words_when_asked(tiny):
     with torch.no_grad():
         model.bias[UNK] = 30.0
     plain = translate(model, [("one", "unheard")], SIX, WORDS, max_steps=2)[0]
-    copied = translate(model, [("one", "unheard")], SIX, WORDS, max_steps=2, copy_unknown=True)[
-        0
-    ]
+    copied = translate(model, [("one", "unheard")], SIX, WORDS, max_steps=2, copy_unknown=True)[0]
     assert plain.words == ("<unk>", "<unk>")
     most = plain.weights[:2, :2].argmax(1)
     assert copied.words == tuple(("one", "unheard")[i] for i in most)
@@ -318,3 +313,62 @@ def test_half_precision_models_are_summed_in_single_precision(tiny):
     (hypothesis, *_) = greedy(model, SOURCE, LENGTHS, max_steps=5)
     assert hypothesis.weights.dtype == np.float32
     assert math.isfinite(hypothesis.log_prob)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_trace_names_every_row_and_column(tiny, finished):
+    model = tiny(seed=2)
+    with torch.no_grad():
+        model.bias[EOS] = -1e4
+        model.bias[4] = 1e4
+    (found,) = translate(model, [("one", "two")], SIX, WORDS, max_steps=3)
+    if finished:
+        found = replace(found, words=("a", "a"), finished=True)
+    trace = found.trace()
+    assert trace.name == "cross"
+    assert trace.key.labels == ("one", "two", "</s>")
+    assert trace.query.labels == (("a", "a", "</s>") if finished else ("a", "a", "a"))
+    np.testing.assert_array_equal(trace.weights[0], found.weights)
+    with pytest.raises(ValueError, match="no weights to show"):
+        replace(found, weights=None).trace()
+
+
+# ---------------------------------------------------------------------------- the real models
+
+
+def _bahdanau():
+    from heed.models.bahdanau import Bahdanau, BahdanauConfig
+
+    sizes = {"d_embedding": 4, "d_encoder": 3, "d_state": 5, "d_align": 7, "d_maxout": 4}
+    return Bahdanau(BahdanauConfig(source_vocab=11, target_vocab=9, **sizes))
+
+
+def _seq2seq():
+    from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
+
+    sizes = {"d_embedding": 4, "d_hidden": 5, "layers": 2}
+    return Seq2Seq(Seq2SeqConfig(source_vocab=11, target_vocab=9, **sizes))
+
+
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize("build", [_bahdanau, _seq2seq])
+def test_the_states_of_the_real_models_survive_the_beam(build, width):
+    """What a beam adds up, states reordered, is what the model gives the sentence at once."""
+    torch.manual_seed(0)
+    model = build().double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4)  # fresh weights are so flat that no beginning overtakes another
+    found = beam(model, SOURCE, LENGTHS, width=width, max_steps=6)
+    targets, _ = pad([[BOS, *written(h)] for h in found])
+    with torch.no_grad():
+        out = model.eval()(SOURCE, LENGTHS, targets[:, :-1])
+    gains = out.logits.log_softmax(-1).gather(-1, targets[:, 1:, None])[..., 0]
+    for row, hypothesis in enumerate(found):
+        steps = len(written(hypothesis))
+        assert hypothesis.log_prob == pytest.approx(gains[row, :steps].sum().item(), abs=1e-9)
+        if "cross" in out.weights:
+            expected = out.weights["cross"][row, 0, :steps, : LENGTHS[row]].numpy()
+            np.testing.assert_allclose(hypothesis.weights, expected, atol=1e-9)
+        else:
+            assert hypothesis.weights is None

@@ -53,9 +53,7 @@ def test_words_are_not_cut_again():
     a = words("c' est-ce 3,5 dit-il aujourd'hui")
     assert bleu([a], [[a]]).score == pytest.approx(100.0)
     b = words("c' est-ce 3,6 dit-il aujourd'hui")
-    expected = (
-        100 * (4 / 5 * 2 / 4 * (1 / 2 / 3) * (1 / 4 / 2)) ** 0.25
-    )  # exp smoothing of zeros
+    expected = 100 * (4 / 5 * 2 / 4 * (1 / 2 / 3) * (1 / 4 / 2)) ** 0.25  # exp smoothing of zeros
     assert bleu([a], [[b]]).score == pytest.approx(expected)
 
 

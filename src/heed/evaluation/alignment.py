@@ -104,7 +104,7 @@ def _count(links: Iterable[Links], sure: Iterable[Links], possible: Iterable[Lin
 def alignment_error_rate(
     links: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links]
 ) -> float:
-    """AER(A; S, P) = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)          (Och & Ney 2003, eq. 21)
+    """AER(A; S, P) = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)      (Och & Ney 2003)
 
     0 is perfect: every sure link is found, and nothing that is not possible. One set a sentence
     pair; a sure link counts as possible whether or not P repeats it.
@@ -118,7 +118,7 @@ def alignment_error_rate(
 
 
 def link_precision(links: Sequence[Links], possible: Sequence[Links]) -> float:
-    """|A ∩ P| / |A|: how many of the found links are right      (Och & Ney 2003, eq. 20)
+    """|A ∩ P| / |A|: how many of the found links are right      (Och & Ney 2003)
 
     0 where nothing was found at all: a model that never commits itself earns no praise.
     """

@@ -24,6 +24,7 @@ from heed.data.batches import Batch, encode_source
 from heed.data.pairs import Pair
 from heed.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from heed.models.translator import Translator, select
+from heed.trace import AttentionTrace
 
 Weights = Float[np.ndarray, "step key"]
 
@@ -60,6 +61,14 @@ class Translation:
     log_prob: float
     weights: Weights | None
     finished: bool
+
+    def trace(self, name: str = "cross") -> AttentionTrace:
+        """The weights with a name for each row and column; the two ends are ``</s>``."""
+        if self.weights is None:
+            raise ValueError(f"{name}: there are no weights to show")
+        end = SPECIALS[EOS]
+        written = (*self.words, end) if self.finished else self.words
+        return AttentionTrace.of(name, self.weights, query=written, key=(*self.source, end))
 
 
 # ---------------------------------------------------------------------------- two searches
@@ -119,7 +128,7 @@ def beam(
     """Keep the ``width`` best beginnings of each sentence; hand back the best that is found.
 
     Beginnings are ranked as in Wu et al. 2016 ("Google's Neural Machine Translation System",
-    eq. 14, without the coverage term):
+    section 7, without the coverage term):
 
         s(y, x) = log p(y | x) / lp(y),    lp(y) = ((5 + |y|) / (5 + 1))^α
 
@@ -133,9 +142,7 @@ def beam(
     if width < 1:
         raise ValueError(f"width={width} keeps nothing: a beam is 1 wide or wider")
     if length_penalty < 0:
-        raise ValueError(
-            f"length_penalty={length_penalty} rewards short sentences: use 0 or more"
-        )
+        raise ValueError(f"length_penalty={length_penalty} rewards short sentences: use 0 or more")
     limits = _limits(source_lengths, max_steps)
     if not len(source):
         return []
@@ -174,9 +181,7 @@ def beam(
             done = done.gather(1, parent) | (word == EOS) | (step >= limits)[:, None]
             written.append(word)
             parents.append(parent)
-            looked.append(
-                None if out.weights is None else out.weights.unflatten(0, (batch, width))
-            )
+            looked.append(None if out.weights is None else out.weights.unflatten(0, (batch, width)))
 
             # An unfinished sentence only loses probability, so this is the best it can become.
             reachable = torch.maximum(lengths, limits[:, None])
@@ -230,9 +235,7 @@ def translate(
     sources = [tuple(s.source if isinstance(s, Pair) else s) for s in sentences]
     for words in sources:
         if any(not word for word in words):
-            raise ValueError(
-                f"{words!r} holds an empty word: pass words as tokenize gives them"
-            )
+            raise ValueError(f"{words!r} holds an empty word: pass words as tokenize gives them")
     found = [
         Translation(source=words, words=(), log_prob=0.0, weights=None, finished=True)
         for words in sources

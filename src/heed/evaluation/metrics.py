@@ -65,9 +65,7 @@ def bleu(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> 
     references: for each sentence every accepted translation; their number may differ
     """
     if len(hypotheses) != len(references):
-        raise ValueError(
-            f"{len(hypotheses)} hypotheses but {len(references)} sets of references"
-        )
+        raise ValueError(f"{len(hypotheses)} hypotheses but {len(references)} sets of references")
     if not hypotheses:
         raise ValueError("no sentences: there is no BLEU of nothing")
     for i, accepted in enumerate(references):
@@ -107,9 +105,7 @@ def bleu_by_length(hypotheses: Sequence[Words], pairs: Sequence[Pair]) -> dict[s
 def exact_match(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> float:
     """Share of sentences that are one of their accepted translations, word for word."""
     if len(hypotheses) != len(references):
-        raise ValueError(
-            f"{len(hypotheses)} hypotheses but {len(references)} sets of references"
-        )
+        raise ValueError(f"{len(hypotheses)} hypotheses but {len(references)} sets of references")
     if not hypotheses:
         raise ValueError("no sentences: there is no share of nothing")
     right = sum(

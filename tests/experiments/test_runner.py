@@ -55,7 +55,7 @@ def test_a_resumed_run_has_the_weights_of_an_unbroken_one_bit_for_bit(tiny, corp
         for a, b in zip(resumed.maps[step], unbroken.maps[step], strict=True)
     )
     curves = [
-        [{k: v for k, v in entry.items() if k not in ("seconds", "loss")} for entry in run.progress.curve]
+        [{k: v for k, v in entry.items() if k in ("step", "valid_loss", "lr")} for entry in run.progress.curve]
         for run in (resumed, unbroken)
     ]
     assert curves[0] == curves[1]
@@ -152,7 +152,7 @@ def test_about_thirty_moments_are_watched(tiny, runs):
 
 def test_the_curve_reaches_the_last_step(tiny, runs):
     curve = Record.read(runs / tiny.name / "seed-0").curve
-    assert [entry["step"] for entry in curve] == list(range(1, 41))
+    assert [entry["step"] for entry in curve] == [10, 20, 30, 40]
     assert curve[-1]["valid_loss"] < curve[0]["valid_loss"]
     assert curve[-1]["seconds"] > 0
 

@@ -46,6 +46,7 @@ RUNS = REPOSITORY / "runs"
 SAVE_EVERY = 60.0
 """Seconds between two saved states: what a kill -9 may cost."""
 VALIDATIONS = 40
+"""Points of a learning curve, but for short runs: ten steps lie between two at least."""
 MOMENTS = 30
 
 
@@ -183,7 +184,8 @@ class Run:
         """
         plan, progress, first = self.experiment.train, self.progress, self.processes.first
         watched = set(moments(plan.steps, count=MOMENTS))
-        validated = {round(plan.steps * k / VALIDATIONS) for k in range(1, VALIDATIONS + 1)}
+        often = max(1, min(VALIDATIONS, plan.steps // 10))
+        validated = {round(plan.steps * k / often) for k in range(1, often + 1)}
         stream = self.task.stream(
             plan, seed=self.seed, rank=self.processes.rank, world=self.processes.world
         )

@@ -136,10 +136,10 @@ def find(name: str, experiments: Mapping[str, Experiment] | None = None) -> Expe
 # ------------------------------------------------------------------------------------ the rows
 
 ON_GRAMMAR = TrainConfig(
-    steps=4_000, batch_size=128, lr=3e-3, warmup=300, precision="bfloat16"
+    steps=3_000, batch_size=128, lr=3e-3, warmup=300, precision="bfloat16"
 )
 ON_EVERYDAY = TrainConfig(
-    steps=16_000, batch_size=128, lr=2e-3, warmup=500, label_smoothing=0.1, precision="bfloat16"
+    steps=14_000, batch_size=128, lr=2e-3, warmup=500, label_smoothing=0.1, precision="bfloat16"
 )
 
 

@@ -28,7 +28,7 @@ from heed.training.loop import TrainConfig
 from heed.training.objectives import translation_loss
 from heed.training.stream import Stream
 
-VALIDATED = 1_000
+VALIDATED = 500
 """Sentences that a validation looks at."""
 
 
@@ -114,6 +114,7 @@ class Translating:
         metrics: dict[str, Any] = {"valid_loss": self.validate(model)}
         settings: dict[str, Any] = {
             "search": "greedy" if width == 1 else f"beam of {width}, no length penalty",
+            "corpus_sha256": self.corpus.sha256,
             "sentences": {name: len(pairs) for name, pairs in self.corpus.tests.items()},
             "sentences_by_length": {
                 name: {bucket: len(rows) for bucket, rows in by_length(pairs).items()}

@@ -59,9 +59,7 @@ def test_masking_is_the_same_as_leaving_the_places_out():
 
 def test_a_mask_that_keeps_everything_changes_nothing():
     scores = torch.randn(B, Q, K)
-    assert torch.equal(
-        masked_softmax(scores, torch.ones(B, Q, K).bool()), masked_softmax(scores)
-    )
+    assert torch.equal(masked_softmax(scores, torch.ones(B, Q, K).bool()), masked_softmax(scores))
 
 
 def test_one_mask_row_serves_all_queries_and_one_mask_all_sentences():

@@ -140,8 +140,7 @@ def test_the_weights_agree_with_a_softmax_written_out(case):
     for b, n in enumerate(LENGTHS.tolist()):
         for q in range(Q):
             e = [
-                case.equation(score, query[b, q].tolist(), keys[b, k].tolist(), k)
-                for k in range(n)
+                case.equation(score, query[b, q].tolist(), keys[b, k].tolist(), k) for k in range(n)
             ]
             total = sum(math.exp(x) for x in e)
             expected = [math.exp(x) / total for x in e] + [0.0] * (K - n)

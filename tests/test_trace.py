@@ -28,9 +28,7 @@ def test_heads_keep_their_order_and_may_have_names_of_their_own():
     trace = AttentionTrace.of("cross", weights, query=FRENCH, key=ENGLISH)
     assert trace.heads == ("head 1", "head 2")
     assert np.array_equal(trace.weights, weights.numpy())
-    named = AttentionTrace.of(
-        "cross", weights, query=FRENCH, key=ENGLISH, heads=["left", "right"]
-    )
+    named = AttentionTrace.of("cross", weights, query=FRENCH, key=ENGLISH, heads=["left", "right"])
     assert named.heads == ("left", "right")
 
 

@@ -12,9 +12,7 @@ languages = pytest.mark.parametrize("language", ["en", "fr"])
 
 # Texts that come near to what a reader types: letters of both languages, every mark the cutter
 # knows by name, and a few it does not.
-near_text = st.text(
-    "abcdelmnqrstuçéèœÇÉ0123 .,;:?!…'’\"«»“”()[]-–_%$\u00a0\u202f\t", max_size=40
-)
+near_text = st.text("abcdelmnqrstuçéèœÇÉ0123 .,;:?!…'’\"«»“”()[]-–_%$\u00a0\u202f\t", max_size=40)
 texts = st.one_of(st.text(max_size=40), near_text)
 
 ENGLISH = {
@@ -227,8 +225,6 @@ MARKS = [",", ".", "...", "?", "!", ";", ":", "(", ")", '"', "%", "-", "'"]
 @languages
 @given(data=st.data())
 def test_any_order_of_real_phrases_and_marks_goes_there_and_back(language, data):
-    pieces = data.draw(
-        st.lists(st.sampled_from(PIECES[language].split("|") + MARKS), max_size=12)
-    )
+    pieces = data.draw(st.lists(st.sampled_from(PIECES[language].split("|") + MARKS), max_size=12))
     words = " ".join(pieces).split()
     assert tokenize(detokenize(words, language), language) == words

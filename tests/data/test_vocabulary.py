@@ -88,9 +88,7 @@ def test_a_word_that_stands_there_twice_is_refused_by_name():
 
 @pytest.mark.parametrize("special", SPECIALS)
 def test_a_special_cannot_be_an_ordinary_word_too(special):
-    with pytest.raises(
-        ValueError, match=f"the word '{special}' stands in the vocabulary twice"
-    ):
+    with pytest.raises(ValueError, match=f"the word '{special}' stands in the vocabulary twice"):
         Vocabulary(("chat", special))
 
 

@@ -47,6 +47,12 @@ class BahdanauConfig:
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        for name, known in (
+            ("readout_state", ("previous", "current")),
+            ("init", ("paper", "glorot")),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(known)}")
         if self.tie_output and self.d_maxout != self.d_embedding:
             raise ValueError(
                 f"tie_output needs d_maxout = d_embedding, not {self.d_maxout} and {self.d_embedding}"

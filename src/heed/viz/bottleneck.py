@@ -124,6 +124,8 @@ def retelling(
 
 # ---------------------------------------------------------------------------- the wiring
 
+Point = tuple[float | int, float | int]
+
 
 def wiring(source: Sequence[str], target: Sequence[str], *, layers: int = 2) -> Picture:
     """Two LSTMs unrolled in time: what the encoder reads, what it hands over, what is written.
@@ -132,14 +134,15 @@ def wiring(source: Sequence[str], target: Sequence[str], *, layers: int = 2) -> 
     """
     read, fed, written = list(source), ["<s>", *target], [*target, "</s>"]
     gap = 1.3  # between the last word read and the first one fed
-    places = [*range(len(read)), *(len(read) + gap + i for i in range(len(fed)))]
+    places = [float(i) for i in range(len(read))]
+    places += [len(read) + gap + i for i in range(len(fed))]
     figure = Figure(figsize=(0.78 * (places[-1] + 1.2), 0.72 * layers + 1.5))
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-0.6, places[-1] + 0.6)
     axes.set_ylim(-1.0, layers + 0.55)
 
-    def arrow(start: tuple[float, float], end: tuple[float, float], strong: bool = False) -> None:
+    def arrow(start: Point, end: Point, strong: bool = False) -> None:
         axes.add_patch(
             FancyArrowPatch(
                 start,

@@ -24,14 +24,17 @@ BACKGROUND: dict[str, Any] = {"color": INK, "marker": "", "linestyle": ":"}
 """For a line that is there to compare with: chance, a baseline, an ideal."""
 
 
+Numbers = Sequence[float | int]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Curve:
     """One line: points, perhaps with a spread up and down and a width to both sides."""
 
-    x: Sequence[float]
-    y: Sequence[float]
-    spread: Sequence[float] | None = None
-    width: Sequence[float] | None = None
+    x: Numbers
+    y: Numbers
+    spread: Numbers | None = None
+    width: Numbers | None = None
     background: bool = False
 
     def __post_init__(self) -> None:
@@ -47,8 +50,8 @@ def line_plot(
     x: str,
     y: str,
     alt: str,
-    xlim: tuple[float, float] | None = None,
-    ylim: tuple[float, float] | None = None,
+    xlim: tuple[float | int, float | int] | None = None,
+    ylim: tuple[float | int, float | int] | None = None,
     size: tuple[float, float] = (6.2, 3.4),
 ) -> Picture:
     """The curves, each with its name at its last point. x, y: what the axes count, with units."""
@@ -94,10 +97,10 @@ def line_plot(
     return picture(_plain(figure), alt)
 
 
-def apart(heights: Sequence[float], *, gap: float) -> list[float]:
+def apart(heights: Numbers, *, gap: float) -> list[float]:
     """The heights, moved as little as order allows until no two are nearer than ``gap``."""
     order = sorted(range(len(heights)), key=lambda i: heights[i])
-    moved = list(heights)
+    moved = [float(height) for height in heights]
     for _ in range(100):
         clash = False
         for below, above in pairwise(order):
@@ -177,7 +180,7 @@ def verdict(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     return "higher" if distance > 0 else "lower"
 
 
-def plus_minus(result: Mapping[str, Any], *, digits: int = 1, times: float = 1.0) -> str:
+def plus_minus(result: Mapping[str, Any], *, digits: int = 1, times: float | int = 1) -> str:
     """``"71.2 ± 0.8"``; a result of one seed has no spread to show."""
     mean = f"{times * result['mean']:.{digits}f}"
     known: Iterable[Any] = (seed for seed in result["seeds"] if seed is not None)

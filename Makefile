@@ -99,7 +99,7 @@ html: _build/html/.stamp
 book: html
 	@echo 'The book stands in _build/html.'
 ifeq ($(SERVE),1)
-	@$(PY) tools/serve.py _build/html --port $(PORT)
+	@$(PY) -m heed serve --port $(PORT)
 endif
 
 .PHONY: lab

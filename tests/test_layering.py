@@ -23,6 +23,7 @@ FLOORS = {
     "labs": 7,
     "viz": 7,
     "book": 7,
+    "exercises": 7,
     "__main__": 7,
     "__init__": 7,  # heed.load reaches for everything: who imports the bare package is on top
 }

@@ -10,10 +10,13 @@ fingerprint in the notebook's metadata, under heed.fingerprint: the hash of
 - the chapter's own code cells,
 - every file of src/heed that its imports reach, directly or through other files, without
   comments, docstrings and blank lines, so that a better sentence makes no chapter stale,
-- the card of every experiment that its code names. A card holds the hash of its weights.
+- for every experiment that its code names: the files of its model and data, and its card, which
+  holds the hash of its weights.
 
-tests/chapters compares it with what the same hash is now. Names of experiments must be written
-out in the chapter ("bahdanau_grammar", not f"{model}_grammar"), or they are not seen.
+The table of experiments stands for neither its rows nor what they import: a new row must not make
+every chapter stale. tests/chapters compares the fingerprint with what it would be now. Names of
+experiments must be written out in a chapter ("bahdanau_grammar", not f"{model}_grammar"), or
+they are not seen.
 """
 
 import argparse
@@ -23,7 +26,7 @@ import io
 import sys
 import time
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -32,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 PACKAGE = ROOT / "src" / "heed"
 TRAINED = ROOT / "data" / "trained"
+TABLE = Path("experiments", "table.py")
 
 
 # ------------------------------------------------------------------ the fingerprint
@@ -56,9 +60,7 @@ def bare_code(source: str) -> str:
     """`source` without comments, docstrings and blank lines."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
-        match (
-            node
-        ):  # a string that stands alone says something to readers and nothing to Python
+        match node:  # a string that stands alone says something to readers and nothing to Python
             case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(end)):
                 lines[node.lineno - 1 : end] = [""] * (end - node.lineno + 1)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -94,41 +96,49 @@ def files_of(name: str) -> Iterator[Path]:
         yield place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
-def reached(code: str) -> list[Path]:
-    """Every file of the package that `code` imports, directly or not, in a fixed order."""
+def reached(code: str, modules: Iterable[str] = ()) -> list[Path]:
+    """Every file of the package that `code` imports, directly or not, and those of `modules`."""
     seen: set[Path] = set()
-    waiting = [(ast.parse(code), PACKAGE.name)]
+    waiting = [*imported(ast.parse(code), PACKAGE.name), *modules]
     while waiting:
-        tree, where = waiting.pop()
-        for name in imported(tree, where):
-            for file in files_of(name):
-                if file in seen or not file.is_file():
-                    continue
-                seen.add(file)
-                inside = file.parent.relative_to(PACKAGE.parent)
-                waiting.append((ast.parse(file.read_text("utf-8")), ".".join(inside.parts)))
+        for file in files_of(waiting.pop()):
+            if file in seen or not file.is_file() or file == PACKAGE / TABLE:
+                continue
+            seen.add(file)
+            where = ".".join(file.parent.relative_to(PACKAGE.parent).parts)
+            waiting += imported(ast.parse(file.read_text("utf-8")), where)
     return sorted(seen)
 
 
-def cards(code: str) -> list[Path]:
-    """The cards of the experiments that `code` names in a string."""
-    words = {
+def modules_behind(names: Iterable[str]) -> set[str]:
+    """Where the models and the data of these experiments are defined."""
+    from heed.experiments.table import EXPERIMENTS
+
+    rows = [EXPERIMENTS[name] for name in names if name in EXPERIMENTS]
+    return {getattr(row.build, "func", row.build).__module__ for row in rows} | {
+        type(row.data).__module__ for row in rows
+    }
+
+
+def strings(code: str) -> set[str]:
+    return {
         node.value
         for node in ast.walk(ast.parse(code))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    return sorted(card for card in TRAINED.glob("*/card.json") if card.parent.name in words)
 
 
 def fingerprint(notebook: nbformat.NotebookNode) -> str:
     code = chapter_code(notebook)
     digest = hashlib.sha256(code.encode())
-    for file in reached(code):
+    named = strings(code)
+    for file in reached(code, modules_behind(named)):
         digest.update(f"\0{file.relative_to(ROOT).as_posix()}\0".encode())
         digest.update(bare_code(file.read_text("utf-8")).encode())
-    for card in cards(code):
-        digest.update(f"\0{card.relative_to(ROOT).as_posix()}\0".encode())
-        digest.update(card.read_bytes())
+    for card in sorted(TRAINED.glob("*/card.json")):
+        if card.parent.name in named:
+            digest.update(f"\0{card.relative_to(ROOT).as_posix()}\0".encode())
+            digest.update(card.read_bytes())
     return digest.hexdigest()
 
 

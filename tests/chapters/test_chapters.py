@@ -134,9 +134,7 @@ def test_outputs_are_of_today(path: Path) -> None:
 @chapter
 def test_nothing_of_this_machine_is_left(path: Path) -> None:
     text = path.read_text("utf-8")
-    places = re.findall(
-        r"(?<![\w.])/(?:root|home|work|tmp|Users)/[\w./-]*|0x[0-9a-f]{8,}", text
-    )
+    places = re.findall(r"(?<![\w.])/(?:root|home|work|tmp|Users)/[\w./-]*|0x[0-9a-f]{8,}", text)
     assert not places
     notebook = read(path)
     assert "papermill" not in notebook.metadata

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small package: models/a.py uses scores.py, b.py stands alone; one trained model."""
+    """A small package: models/a.py uses scores.py, b.py stands alone; one trained model, a."""
     package = tmp_path / "src" / "heed"
     (package / "models").mkdir(parents=True)
     (package / "__init__.py").write_text('"""The package."""\n')
@@ -24,6 +24,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(run_chapters, "ROOT", tmp_path)
     monkeypatch.setattr(run_chapters, "PACKAGE", package)
     monkeypatch.setattr(run_chapters, "TRAINED", card.parents[1])
+    monkeypatch.setattr(
+        run_chapters,
+        "modules_behind",
+        lambda names: ["heed.models.a"] if "a_grammar" in names else [],
+    )
     return tmp_path
 
 
@@ -58,17 +63,34 @@ def test_a_change_that_matters_makes_a_chapter_stale(
 
 def test_a_changed_cell_makes_it_stale_and_prose_does_not(tree: Path) -> None:
     before = run_chapters.fingerprint(chapter())
-    assert run_chapters.fingerprint(chapter("from heed.models import a\n")) != before
+    assert run_chapters.fingerprint(chapter('import heed ; "a_grammar"')) != before
     told = chapter()
     told.cells[0].source = "better prose"
     assert run_chapters.fingerprint(told) == before
 
 
-def test_cards_that_are_not_named_do_not_count(tree: Path) -> None:
-    code = "from heed.models import a"
+def test_experiments_that_are_not_named_do_not_count(tree: Path) -> None:
+    code = "from heed.models import b"
     before = run_chapters.fingerprint(chapter(code))
+    edit(tree / "src/heed/models/a.py", "from ..scores import ONE as one\n")
     edit(tree / "data/trained/a_grammar/card.json", "[]")
     assert run_chapters.fingerprint(chapter(code)) == before
+
+
+def test_the_table_leads_nowhere(tree: Path) -> None:
+    table = tree / "src/heed/experiments/table.py"
+    table.parent.mkdir()
+    edit(table, "from heed.models import b\n")
+    code = "from heed.experiments.table import EXPERIMENTS"
+    before = run_chapters.fingerprint(chapter(code))
+    edit(table, "from heed.models import a, b\n")
+    edit(tree / "src/heed/models/b.py", "TWO = 3\n")
+    assert run_chapters.fingerprint(chapter(code)) == before
+
+
+def test_an_experiment_leads_to_its_model_and_its_data() -> None:
+    modules = run_chapters.modules_behind(["bahdanau_grammar", "no experiment"])
+    assert modules == {"heed.models.bahdanau", "heed.data.corpora"}
 
 
 def test_a_chapter_runs_in_place_and_leaves_nothing_of_the_run(tree: Path) -> None:

@@ -1,10 +1,6 @@
-"""What the static pages need of Sphinx beyond its settings.
+"""What the static pages need of Sphinx beyond its settings. Each part mends one thing."""
 
-A notebook that held a widget carries the widget's whole state, and each page would repeat it
-for a widget manager that we do not ship. Our widgets draw themselves from their text/html
-instead, so the state goes.
-"""
-
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -15,17 +11,39 @@ _STATE = "application/vnd.jupyter.widget-state+json"
 def without_widget_state(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Drop the embedded widget state from one page's list of scripts."""
+    """A notebook that held a widget carries the widget's whole state, and each page would repeat
+    it for a widget manager that we do not ship. Our widgets draw themselves from their text/html
+    instead, so the state goes.
+    """
     scripts = context.get("script_files")
     if scripts is not None:
         scripts[:] = [
-            script
-            for script in scripts
-            if getattr(script, "attributes", {}).get("type") != _STATE
+            script for script in scripts if getattr(script, "attributes", {}).get("type") != _STATE
         ]
+
+
+def list_of_references(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """docutils puts entries of the role doc-biblioentry, which is going out of use, into a list,
+    and a list may hold only items: a screen reader would count none.
+    """
+    if "doc-biblioentry" in context.get("body", ""):
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def icons_from_the_font(app: Sphinx, exception: Exception | None) -> None:
+    """The theme brings its icons twice: as a font, which its stylesheet needs anyway, and as a
+    script of 540 kB gzipped. The font is enough.
+    """
+    script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
+    if exception is None and script.is_file():
+        script.write_text("/* the icons come from the font */\n", "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     # 900: after MyST-NB, which puts the state there at the default priority of 500.
     app.connect("html-page-context", without_widget_state, priority=900)
+    app.connect("html-page-context", list_of_references)
+    app.connect("build-finished", icons_from_the_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,118 @@
+"""A reader with a browser, who notes what a page does."""
+
+import gzip
+from dataclasses import dataclass, field
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Response
+
+
+@dataclass
+class Log:
+    """What a page said, what it fetched, and what it should not have asked for."""
+
+    home: str
+    console: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    fetched: list[Response] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.on("request", lambda request: self._asked(request.url))
+        page.on("requestfailed", lambda request: self.missing.append(request.url))
+        page.on("response", lambda response: self._answered(response))
+        page.on("pageerror", lambda error: self.console.append(f"error: {error}"))
+        page.on("console", lambda message: self._said(message.type, message.text))
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.home, "data:", "blob:")):
+            self.elsewhere.append(url)
+
+    def _answered(self, response: Response) -> None:
+        self.fetched.append(response)
+        if response.status >= 400:
+            self.missing.append(f"{response.status} {response.url}")
+
+    def _said(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            self.console.append(f"{kind}: {text}")
+
+    @property
+    def complaints(self) -> list[str]:
+        return self.console + self.elsewhere + self.missing
+
+    def sizes(self) -> dict[str, int]:
+        """Gzipped bytes of all that was fetched."""
+        return {
+            answer.url: len(gzip.compress(answer.body(), 6))
+            for answer in self.fetched
+            if answer.ok and answer.url.startswith(self.home)
+        }
+
+
+def settle(page: Page) -> None:
+    """Until nothing loads any more and the end of the page has been seen."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_load_state("networkidle")
+
+
+def serious(page: Page) -> dict[str, list[str]]:
+    """What axe finds serious or critical: the rule, and the first places that break it."""
+    return {
+        found["id"]: [node["html"][:200] for node in found["nodes"][:3]]
+        for found in Axe().run(page).response["violations"]
+        if found["impact"] in {"serious", "critical"}
+    }
+
+
+@dataclass
+class Visit:
+    """All that the tests want to know of one page, from four looks at it."""
+
+    log: Log
+    sizes: dict[str, int]
+    equations: int
+    equations_set: int
+    silent_pictures: list[str]
+    axe: dict[str, dict[str, list[str]]]
+    widths: dict[int, int]
+
+
+_SILENT = "img:not([alt]), article img[alt=''], article svg[role=img]:not([aria-label])"
+
+
+def look_at(browser: Browser, address: str, name: str) -> Visit:
+    log, url = Log(address), f"{address}/{name}.html"
+    page = browser.new_page(color_scheme="light")
+    log.watch(page)
+    page.goto(url)
+    settle(page)
+    sizes = log.sizes()
+    equations = page.locator(".math").count()
+    equations_set = page.locator(".math mjx-container:not(:has(mjx-merror))").count()
+    silent = [
+        picture.evaluate("e => e.outerHTML.slice(0, 160)")
+        for picture in page.locator(_SILENT).all()
+    ]
+    page.close()
+
+    axe = {}
+    for theme in ("light", "dark"):  # unwatched: axe itself fetches, and misses, stylesheets
+        page = browser.new_page(color_scheme=theme)
+        page.goto(url)
+        settle(page)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        axe[theme] = serious(page)
+        page.close()
+
+    phone = browser.new_page(viewport={"width": 390, "height": 780}, has_touch=True)
+    log.watch(phone)
+    phone.goto(url)
+    settle(phone)
+    widths = {}
+    for width in (390, 360):
+        phone.set_viewport_size({"width": width, "height": 780})
+        widths[width] = phone.evaluate("document.documentElement.scrollWidth")
+    phone.close()
+    return Visit(log, sizes, equations, equations_set, silent, axe, widths)

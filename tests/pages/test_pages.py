@@ -1,0 +1,115 @@
+"""Every page as its readers get it: quiet, whole, light, on a phone, by ear, in both themes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from playwright.sync_api import Page
+from reader import Log, Visit, settle
+
+ROOT = Path(__file__).parents[2]
+HEAVIEST = 1_200_000  # bytes, gzipped, of a page before its lab
+
+
+def pages() -> list[str]:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
+
+
+PAGES = pages()
+CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+every_page = pytest.mark.parametrize("name", PAGES)
+
+pytestmark = pytest.mark.browser
+
+
+@every_page
+def test_a_page_is_quiet_and_asks_no_other_host(visit: Callable[[str], Visit], name: str) -> None:
+    log = visit(name).log
+    assert log.console == []
+    assert log.elsewhere == []
+    assert log.missing == []
+
+
+@every_page
+def test_every_equation_is_set(visit: Callable[[str], Visit], name: str) -> None:
+    seen = visit(name)
+    assert seen.equations_set == seen.equations
+
+
+def test_there_are_equations_to_set(visit: Callable[[str], Visit]) -> None:
+    assert visit("book/notation").equations > 20
+
+
+@every_page
+def test_a_phone_needs_no_scrolling_sideways(visit: Callable[[str], Visit], name: str) -> None:
+    for width, widest in visit(name).widths.items():
+        assert widest <= width
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@every_page
+def test_axe_finds_nothing_serious(visit: Callable[[str], Visit], name: str, theme: str) -> None:
+    assert visit(name).axe[theme] == {}
+
+
+@every_page
+def test_every_picture_says_what_it_shows(visit: Callable[[str], Visit], name: str) -> None:
+    assert visit(name).silent_pictures == []
+
+
+@every_page
+def test_a_page_is_light(visit: Callable[[str], Visit], name: str) -> None:
+    sizes = visit(name).sizes
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
+    assert sum(sizes.values()) <= HEAVIEST, largest
+
+
+def test_the_front_door_leads_to_the_welcome_page(page: Page, address: str) -> None:
+    log = Log(address)
+    log.watch(page)
+    page.goto(f"{address}/")
+    page.wait_for_url(f"**/{PAGES[0]}.html")
+    settle(page)
+    assert log.complaints == []
+
+
+def test_search_finds_and_asks_no_other_host(page: Page, address: str) -> None:
+    log = Log(address)
+    log.watch(page)
+    page.goto(f"{address}/search.html?q=bottleneck")
+    page.locator("#search-results li").first.wait_for()
+    settle(page)
+    assert log.complaints == []
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_rocket_opens_this_chapter_in_binder(site: Path, name: str) -> None:
+    soup = BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
+    links = [str(a["href"]) for a in soup.select("a[href^='https://mybinder.org/']")]
+    assert len(links) == 1
+    place = rf"/v2/gh/[\w-]+/[\w-]+/main\?urlpath=lab/tree/{name}\.ipynb"
+    assert re.fullmatch(rf"https://mybinder\.org{place}", links[0])
+
+
+@every_page
+def test_every_inner_link_arrives(site: Path, name: str) -> None:
+    """The file is there, and the place in it too."""
+    here = site / f"{name}.html"
+    broken = []
+    for link in BeautifulSoup(here.read_text("utf-8"), "html.parser").select("a[href]"):
+        target = urlsplit(str(link["href"]))
+        if target.scheme or target.netloc:
+            continue
+        file = (here.parent / unquote(target.path)).resolve() if target.path else here
+        if not file.is_file():
+            broken.append(link["href"])
+        elif target.fragment and file.suffix == ".html":
+            soup = BeautifulSoup(file.read_text("utf-8"), "html.parser")
+            if soup.find(id=unquote(target.fragment)) is None:
+                broken.append(link["href"])
+    assert broken == []

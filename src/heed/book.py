@@ -1,10 +1,18 @@
-"""What only chapters use: listings of the code that runs, and exercises that mark themselves."""
+"""What only chapters use: models by budget, listings of the code that runs, exercises that mark
+themselves."""
 
 import inspect
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from heed.data.corpora import Corpus, Data
+from heed.experiments.runner import RUNS, publish, train_one, with_steps
+from heed.experiments.table import Experiment, find
+from heed.experiments.trained import Trained, load
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -70,8 +78,75 @@ class Exercise:
                 hit = bool(test(answer))
             except Exception as problem:
                 if test is self.right and callable(answer):
-                    return Verdict(False, f"Your function raised {type(problem).__name__}: {problem}")
+                    return Verdict(
+                        False, f"Your function raised {type(problem).__name__}: {problem}"
+                    )
                 continue
             if hit:
                 return Verdict(not hint, hint or self.praise)
         return Verdict(False, self.otherwise)
+
+
+# ------------------------------------------------------------------------------------ budgets
+
+BUDGETS = ("shipped", "minutes", "full")
+MINUTES_STEPS = 800
+MINUTES_LONGEST = 16
+"""Words a side: short sentences are learnt within minutes, long ones are not."""
+
+
+@cache
+def trained(name: str, budget: str = "shipped", seed: int = 0) -> Trained:
+    """The model of an experiment, as the parameters at the top of a chapter want it.
+
+    shipped: the weights in ``data/trained``; ``seed`` plays no part
+    minutes: a small training here and now, on short sentences only, of this one seed. Expect a
+        few minutes, and a model that has understood what to do but makes many mistakes.
+    full: the run behind the shipped weights, of this one seed: hours. It lies in ``runs/`` and
+        goes on where it stopped.
+
+    The card of the last two knows one seed, so it shows no spread.
+    """
+    if budget not in BUDGETS:
+        raise ValueError(f"budget={budget!r} is none of {', '.join(BUDGETS)}")
+    if budget == "shipped":
+        return load(name)
+    experiment = replace(find(name), seeds=(seed,))
+    if budget == "full":
+        return _run(experiment, _corpus(experiment.data), RUNS)
+    folder = tempfile.TemporaryDirectory(prefix="heed-")
+    _KEPT.append(folder)
+    experiment = with_steps(experiment, min(MINUTES_STEPS, experiment.train.steps))
+    return _run(experiment, short(_corpus(experiment.data)), Path(folder.name))
+
+
+_KEPT: list[tempfile.TemporaryDirectory] = []
+"""Folders of small trainings; they go when Python does."""
+
+
+def _run(experiment: Experiment, corpus: Corpus, runs: Path) -> Trained:
+    (seed,) = experiment.seeds
+    train_one(experiment, seed, corpus, runs=runs, resume=True)
+    folder = runs / experiment.name / f"card-{seed}"
+    publish(experiment, runs=runs, folder=folder)
+    return load(experiment, folder)
+
+
+@cache
+def _corpus(data: Data) -> Corpus:
+    return data.load()
+
+
+def short(corpus: Corpus, *, longest: int = MINUTES_LONGEST) -> Corpus:
+    """Training and validation without the long sentences, and a fifth of the test sentences, of
+    all lengths. The words stay the same."""
+
+    def few(pairs: list[Any]) -> list[Any]:
+        return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest]
+
+    return replace(
+        corpus,
+        train=few(corpus.train),
+        valid=few(corpus.valid)[:100],
+        tests={name: pairs[::5] for name, pairs in corpus.tests.items()},
+    )

@@ -78,6 +78,37 @@ def spoken(trace: AttentionTrace, head: int = 0) -> str:
     return "; ".join(rows) + (f"; and {left} more rows" if left > 0 else "") + "."
 
 
+def draw_map(axes: Axes, trace: AttentionTrace, *, head: int = 0) -> None:
+    """The cells and the names along both sides, on axes that may belong to a larger figure."""
+    rows, columns = trace.weights[head].shape
+    axes.imshow(trace.weights[head], cmap="cividis", vmin=0.0, vmax=1.0, aspect="equal")
+    axes.set_xticks(range(columns), trace.key.labels, rotation=90)
+    axes.set_yticks(range(rows), trace.query.labels)
+    axes.xaxis.tick_top()
+    axes.set_xlabel("looked at")
+    axes.xaxis.set_label_position("top")
+    axes.set_ylabel("looks from")
+    plain_axes(axes)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def ring(axes: Axes, query: int, key: int, *, dashed: bool = False) -> None:
+    """Mark one cell."""
+    style = (0, (2.0, 1.6)) if dashed else "solid"
+    axes.add_patch(
+        Rectangle(
+            (key - 0.5, query - 0.5),
+            1,
+            1,
+            fill=False,
+            edgecolor=RING,
+            linewidth=1.6,
+            linestyle=style,
+        )
+    )
+
+
 def heatmap(
     trace: AttentionTrace,
     *,
@@ -96,17 +127,9 @@ def heatmap(
     rows, columns = weights.shape
     figure = Figure(figsize=(columns * cell + 1.6, rows * cell + 1.2))
     axes = figure.add_subplot()
-    axes.imshow(weights, cmap="cividis", vmin=0.0, vmax=1.0, aspect="equal")
-    axes.set_xticks(range(columns), trace.key.labels, rotation=90)
-    axes.set_yticks(range(rows), trace.query.labels)
-    axes.xaxis.tick_top()
-    axes.set_xlabel("looked at")
-    axes.xaxis.set_label_position("top")
-    axes.set_ylabel("looks from")
+    draw_map(axes, trace, head=head)
     for query, key in ringed:
-        axes.add_patch(
-            Rectangle((key - 0.5, query - 0.5), 1, 1, fill=False, edgecolor=RING, linewidth=1.6)
-        )
+        ring(axes, query, key)
     if numbers:
         for query, key in np.argwhere(weights >= 0.1):
             value = weights[query, key]
@@ -114,8 +137,5 @@ def heatmap(
             axes.text(key, query, f"{value:.2f}"[1:] if value < 1 else "1", color=colour,
                       ha="center", va="center", fontsize=7)  # fmt: skip
     if title:
-        axes.set_title(title)
-    plain_axes(axes)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+        axes.set_title(title, color=INK)
     return picture(figure, f"{title or trace.name}. {spoken(trace, head)}")

@@ -79,7 +79,7 @@ def _name(axes: Axes, x: Float[np.ndarray, " key"], words: Sequence[str]) -> Non
             (at, float(np.tanh(at))),
             xytext=(8, -2) if on_slope else (0, 7 if up else -9),
             textcoords="offset points",
-            ha="center" if up or at < 0 and not on_slope else "left",
+            ha="center" if up or (at < 0 and not on_slope) else "left",
             va="top" if on_slope or not up else "bottom",
             fontsize=8,
             color=INK,

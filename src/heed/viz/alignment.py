@@ -109,9 +109,17 @@ def _frame(axes: Any, links: Iterable[Link], name: str) -> None:
     keys, queries = zip(*links, strict=True)
     left, top = min(keys) - 0.5, min(queries) - 0.5
     width, height = max(keys) - min(keys) + 1, max(queries) - min(queries) + 1
+    margin = 0.12
     axes.add_patch(
-        Rectangle((left - 0.12, top - 0.12), width + 0.24, height + 0.24, fill=False, edgecolor="#ffffff", linewidth=1.4)
-    )  # fmt: skip
+        Rectangle(
+            (left - margin, top - margin),
+            width + 2 * margin,
+            height + 2 * margin,
+            fill=False,
+            edgecolor="#ffffff",
+            linewidth=1.4,
+        )
+    )
     axes.annotate(
         name,
         (left + width, top + height / 2),

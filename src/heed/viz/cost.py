@@ -1,6 +1,5 @@
 """What a score costs: seconds a comparison, and bytes that training must keep for it."""
 
-import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from heed.viz.length import STYLES
 class Cost:
     """One attention of ``length`` queries to as many keys.
 
-    seconds: the median of some runs forward, without gradient. Another machine, another number.
+    seconds: the fastest of some runs forward, without gradient; what else the machine does can
+        only slow it down. Another machine, another number.
     kept: bytes that the forward pass of a training leaves for the backward pass, not counting
         queries, keys, values and parameters, which are there anyway. The same on every machine.
     """
@@ -40,13 +40,13 @@ def measure(score: Score, *, length: int, d: int, runs: int = 5) -> Cost:
     prepared = score.prepare(keys).detach()
     taken = []
     with torch.inference_mode():
-        for _ in range(runs + 1):
+        for _ in range(runs):
             began = time.perf_counter()
             attention.look(query, prepared, keys)
             taken.append(time.perf_counter() - began)
     return Cost(
         length=length,
-        seconds=statistics.median(taken[1:]),
+        seconds=min(taken),
         kept=kept(attention, length=length, d=d),
     )
 
@@ -92,7 +92,8 @@ def cost(costs: Mapping[str, Sequence[Cost]]) -> Picture:
                 color=style["color"], ha="right",
             )  # fmt: skip
         said.append(
-            f"{name} keeps {megabytes[0]:.2g} MB at length {lengths[0]} and {megabytes[-1]:.3g} MB at {lengths[-1]}"
+            f"{name} keeps {megabytes[0]:.2g} MB at length {lengths[0]} "
+            f"and {megabytes[-1]:.3g} MB at {lengths[-1]}"
         )
     for axes in (time_axes, memory_axes):
         axes.set_xscale("log", base=2)

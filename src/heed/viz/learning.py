@@ -1,4 +1,4 @@
-"""Attention while it is being learnt: maps at moments of training, and when the diagonal appears."""
+"""Attention while it is learnt: maps at moments of training, and when the diagonal appears."""
 
 from collections.abc import Mapping, Sequence
 

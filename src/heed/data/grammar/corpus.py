@@ -45,8 +45,7 @@ class GrammarConfig:
                 )
             if sum(share for share, _, _ in self.buckets(shares)) == 0:
                 raise ValueError(
-                    f"{name}={shares} leaves no sentence of {self.shortest} to "
-                    f"{self.longest} words"
+                    f"{name}={shares} leaves no sentence of {self.shortest} to {self.longest} words"
                 )
 
     def buckets(self, shares: tuple[float, ...]) -> list[tuple[float, int, int]]:
@@ -68,7 +67,7 @@ class GrammarCorpus:
 
 
 def split_of(source: tuple[str, ...]) -> str:
-    """ "train", "valid" or "test": decided by the English words alone, whatever the seed."""
+    """“train”, “valid” or “test”: decided by the English words alone, whatever the seed."""
     digest = hashlib.sha256(" ".join(source).encode()).digest()
     percent = int.from_bytes(digest[:4], "big") % 100
     if percent < _TEST_PERCENT:

@@ -1,4 +1,4 @@
-"""The words: about 700 in English and 1,100 in French, with what may be said of what.
+"""The words: about 850 forms in English and 1,350 in French, with what may be said of what.
 
 A noun belongs to *kinds* ("person", "edible", "openable" …). An adjective lists the kinds that
 it may describe, a verb the kinds that may do it and suffer it; sense comes from nothing else.
@@ -90,9 +90,9 @@ class Name:
 # --- nouns: english[/plural] french[/plural] gender ------------------------------------------
 
 _NOUNS = {
-    "person": """minister ministre m; teacher professeur m; doctor médecin m; neighbour voisin m;
-        friend ami m; child/children enfant m; woman/women femme f; man/men homme m;
-        girl fille f; boy garçon m; student étudiant m; farmer agriculteur m;
+    "person": """minister ministre m; teacher professeur m; doctor médecin m;
+        neighbour voisin m; friend ami m; child/children enfant m; woman/women femme f;
+        man/men homme m; girl fille f; boy garçon m; student étudiant m; farmer agriculteur m;
         nurse infirmière f; singer chanteuse f; lawyer avocat m; journalist journaliste m;
         president présidente f; engineer ingénieur m; queen reine f; prince prince m;
         baker boulanger m; painter peintre m; sister sœur f; brother frère m;
@@ -246,8 +246,8 @@ _ADJECTIVES: tuple[tuple[int, str, str], ...] = (
 BEFORE_VOWEL = {"nouveau": "nouvel", "vieux": "vieil", "beau": "bel"}
 
 # --- verbs: english forms | french forms | subjects | objects | flags ------------------------
-# English: base [past participle ing], a particle after "+". French: an infinitive in -er alone,
-# or infinitive, participle, il, ils, future stem, imparfait stem. Flags: "h" habitual (used to),
+# English: base [past participle ing], a particle after "+". French: an infinitive in -er, or
+# infinitive, participle, il, ils, future stem, imparfait stem. Flags: "h" habitual (used to),
 # "x" no progressive, "à" a French preposition, "ê" être, "se" reflexive.
 
 _TRANSITIVE = """
@@ -259,10 +259,13 @@ approve | approuver | inst minister | act | x
 discuss | examiner | inst | act report |
 publish | publier | inst author journalist | text | h
 criticize | critiquer | person | act inst article novel | h
-see saw seen | voir vu voit voient verr voy | person animal | person animal building car boat | x
+see saw seen | voir vu voit voient verr voy | person animal \
+    | person animal building car boat | x
 find found found | trouver | person | portable pet | x
-buy bought bought | acheter acheté achète achètent achèter achet | person company | portable vehicle food supply house | h
-sell sold sold | vendre vendu vend vendent vendr vend | person company | portable vehicle food supply house | h
+buy bought bought | acheter acheté achète achètent achèter achet | person company \
+    | portable vehicle food supply house | h
+sell sold sold | vendre vendu vend vendent vendr vend | person company \
+    | portable vehicle food supply house | h
 visit | visiter | person | place building | h
 love | aimer | person | person pet city village garden island beach | hx
 lose lost lost | perdre perdu perd perdent perdr perd | person | portable | x
@@ -274,7 +277,8 @@ help | aider | person inst | person | h
 meet met met meeting | rencontrer | person | person | hx
 open | ouvrir ouvert ouvre ouvrent ouvrir ouvr | person | openable |
 close | fermer | person | closable |
-build built built | construire construit construit construisent construir construis | inst engineer man | building |
+build built built | construire construit construit construisent construir construis \
+    | inst engineer man | building |
 destroy | détruire détruit détruit détruisent détruir détruis | company prince | building |
 repair | réparer | person | repairable | h
 break broke broken | casser | person | breakable | x
@@ -287,7 +291,8 @@ forget forgot forgotten forgetting | oublier | person | portable | hx
 take took taken | prendre pris prend prennent prendr pren | person | portable | x
 steal stole stolen | voler | person fox | portable vehicle food | h
 wear wore worn | porter | person | clothing | h
-choose chose chosen | choisir choisi choisit choisissent choisir choisiss | person | portable book cake car |
+choose chose chosen | choisir choisi choisit choisissent choisir choisiss | person \
+    | portable book cake car |
 bring brought brought | apporter | person | portable food text supply | h
 admire | admirer | person | person building place pretty | hx
 protect | protéger protégé protège protègent protéger protége | inst person | animal forest | h
@@ -299,7 +304,8 @@ talk+to | parler | person | person | hà
 
 _GIVING = """
 give gave given | donner | person | portable book letter cake flower |
-send sent sent | envoyer envoyé envoie envoient enverr envoy | person inst | letter report article book picture | h
+send sent sent | envoyer envoyé envoie envoient enverr envoy | person inst \
+    | letter report article book picture | h
 show showed shown | montrer | person | portable text house garden |
 """
 
@@ -311,12 +317,14 @@ sleep slept slept | dormir dormi dort dorment dormir dorm | person animal | | h
 sing sang sung | chanter | person bird | | h
 work | travailler | person | | h
 dance | danser | person bear | | h
-disappear | disparaître disparu disparaît disparaissent disparaîtr disparaiss | person animal | | x
+disappear | disparaître disparu disparaît disparaissent disparaîtr disparaiss \
+    | person animal | | x
 laugh | rire ri rit rient rir ri | person | | h
 run ran run running | courir couru court courent courr cour | person animal | | h
 swim swam swum swimming | nager nagé nage nagent nager nage | person dog bear | | h
 cry cried cried | pleurer | person | | h
-travel travelled travelled travelling | voyager voyagé voyage voyagent voyager voyage | person | | h
+travel travelled travelled travelling | voyager voyagé voyage voyagent voyager voyage \
+    | person | | h
 wake+up woke woken | réveiller | person animal | | êsex
 get+lost got got getting | perdre perdu perd perdent perdr perd | person pet | | êsex
 get+up got got getting | lever levé lève lèvent lèver lev | person | | êsex
@@ -415,8 +423,7 @@ def _read_adjectives() -> tuple[Adjective, ...]:
                     rank,
                     _kinds(kinds),
                     # "the student is good" and "the cat is other" are said otherwise
-                    predicative=rank < 2
-                    and english not in ("other", "new", "good", "bad", "long"),
+                    predicative=rank < 2 and english not in ("other", "new", "good", "bad", "long"),
                     attributive=english != "ill",
                     gradable=rank < 2 and "coloured" not in kinds,
                     more=english.endswith("+"),

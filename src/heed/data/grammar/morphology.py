@@ -1,7 +1,7 @@
 """How words change their form: English endings, French agreement, vowels and h aspiré."""
 
 ASPIRATED = frozenset(["héros", "hibou", "hiboux", "huit", "onze"])
-"""Words that start with a vowel sound on paper but take no elision: « le héros », « de huit »."""
+"""Words that elide nothing though they begin like those that do: « le héros », « de huit »."""
 
 _VOWELS = frozenset("aeiouyhàâéèêëîïôûœ")
 _AN = frozenset("aeiou")

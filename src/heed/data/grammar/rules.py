@@ -3,7 +3,7 @@
 Nothing here is random; ``sampler`` chooses, these build.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from heed.data.grammar.lexicon import (
@@ -29,7 +29,7 @@ from heed.data.grammar.words import NounPhrase, Phrase, Word, fixed, words
 
 
 def name_phrase(name: Name) -> NounPhrase:
-    """ "peter" / « pierre »."""
+    """“peter” / « pierre »."""
     en = Word(name.english)
     return NounPhrase([en], [Word(name.french, [en])], feminine=name.feminine, kinds=name.kinds)
 
@@ -136,24 +136,12 @@ def noun_phrase(
         det_en, det_fr = _determiner(det, noun, plural, head, french[0].text)
         en = [*det_en, *described, head]
         fr = [*det_fr, *french]
-    return NounPhrase(
-        en, fr, feminine=noun.feminine, plural=plural, kinds=noun.kinds, noun=noun
-    )
-
-
-_COMPLEMENTS = {
-    "on": ("sur", ()),
-    "of": ("de", ()),
-    "for": ("pour", ()),
-    "from": ("de", ()),
-    "near": ("près de", ("près",)),
-}
+    return NounPhrase(en, fr, feminine=noun.feminine, plural=plural, kinds=noun.kinds, noun=noun)
 
 
 def with_complement(head: NounPhrase, preposition: str, other: NounPhrase) -> NounPhrase:
-    """ "the agreement on the area" / « l'accord sur la zone »."""
-    link = prepositional(preposition, other)
-    return extended(head, link)
+    """“the agreement on the area” / « l'accord sur la zone »."""
+    return extended(head, prepositional(preposition, other))
 
 
 def extended(head: NounPhrase, tail: Phrase) -> NounPhrase:
@@ -192,7 +180,7 @@ def prepositional(preposition: str, phrase: NounPhrase) -> Phrase:
 
 
 def coordinated(first: NounPhrase, second: NounPhrase) -> NounPhrase:
-    """ "the girl and the boy": plural, and feminine only if both are."""
+    """“the girl and the boy”: plural, and feminine only if both are."""
     both = first + fixed("and", "et", "0-0", "", "coordination") + second
     return NounPhrase(
         both.en,
@@ -215,7 +203,7 @@ _SUBJECTS: dict[str, tuple[str, str, int, bool]] = {  # French m., French f., pe
 
 
 def subject_pronoun(english: str, *, feminine: bool) -> NounPhrase:
-    """ "it" is « il » or « elle » by the gender of what it stands for."""
+    """“it” is « il » or « elle » by the gender of what it stands for."""
     masculine_fr, feminine_fr, person, plural = _SUBJECTS[english]
     en = Word(english)
     fr = Word(feminine_fr if feminine else masculine_fr, [en])
@@ -279,7 +267,7 @@ class _Negation:
     pas: list[Word] = field(default_factory=list)
 
     def join(self, can: list[Word]) -> None:
-        """ "can not" is one word, "cannot"; « ne … pas » is then its work too."""
+        """“can not” is one word, “cannot”; « ne … pas » is then its work too."""
         can[0].text = "cannot"
         self.en = []
         self.ne[0].possible = self.pas[0].sure = (can[0],)
@@ -290,9 +278,7 @@ def _negate(negation: str) -> _Negation:
         return _Negation()
     en = Word(negation)
     pas = "pas" if negation == "not" else "jamais"
-    return _Negation(
-        [en], [Word("ne", (), [en], "negation")], [Word(pas, [en], (), "negation")]
-    )
+    return _Negation([en], [Word("ne", (), [en], "negation")], [Word(pas, [en], (), "negation")])
 
 
 _ADVERBS = {"often": "souvent", "always": "toujours", "already": "déjà"}
@@ -413,9 +399,7 @@ def verb_group(
     return VerbGroup(aux, en, [*neg.ne, *climbers, finite, *neg.pas, *souvent, *rest])
 
 
-def passive_group(
-    verb: Verb, subject: NounPhrase, tense: str, *, negation: str = ""
-) -> VerbGroup:
+def passive_group(verb: Verb, subject: NounPhrase, tense: str, *, negation: str = "") -> VerbGroup:
     """The passive: "past", "pluperfect", "future", "can" or "must".
 
     "was signed" / « a été signé », "had been", "will be", "must be" …
@@ -434,9 +418,7 @@ def passive_group(
         had, been = Word("had"), Word("been")
         finite = Word(HAD[who], [had], [done], "passive")
         ete = Word("été", [been], [done], "passive")
-        return VerbGroup(
-            [had], [*neg.en, been, done], [*neg.ne, finite, *neg.pas, ete, done_fr]
-        )
+        return VerbGroup([had], [*neg.en, been, done], [*neg.ne, finite, *neg.pas, ete, done_fr])
     aux, be = Word("will" if tense == "future" else tense), Word("be")
     if tense == "can" and negation == "not":
         neg.join([aux])
@@ -449,7 +431,7 @@ def passive_group(
 
 
 def copula_group(subject: NounPhrase, tense: str, *, negation: str = "") -> VerbGroup:
-    """ "is" / « est », "was" / « était », "will be" / « sera »."""
+    """“is” / « est », “was” / « était », “will be” / « sera »."""
     who = subject.agreement
     neg = _negate(negation)
     if tense == "future":
@@ -475,10 +457,8 @@ def predicate_adjective(adjective: Adjective, subject: NounPhrase, degree: str) 
     return Phrase([very, en], [Word({"very": "très", "too": "trop"}[degree], [very]), fr])
 
 
-def comparison(
-    adjective: Adjective, subject: NounPhrase, degree: str, other: NounPhrase
-) -> Phrase:
-    """ "more … than" / « plus … que », "less … than", "as … as" / « aussi … que »."""
+def comparison(adjective: Adjective, subject: NounPhrase, degree: str, other: NounPhrase) -> Phrase:
+    """“more … than” / « plus … que », “less … than”, “as … as” / « aussi … que »."""
     plus = {"more": "plus", "less": "moins", "as": "aussi"}[degree]
     first, than = Word(degree), Word("as" if degree == "as" else "than")
     predicate = predicate_adjective(adjective, subject, "")
@@ -503,7 +483,6 @@ class Clause:
     subject: NounPhrase
     group: VerbGroup
     tail: Phrase = field(default_factory=Phrase)
-    affirmative: bool = True
     tense: str = ""
     verb: Verb | None = None
 
@@ -516,9 +495,7 @@ class Clause:
 
     def predicate(self) -> Phrase:
         """Without its subject: after "and", or after "who"."""
-        return Phrase(
-            self.group.aux + self.group.en + self.tail.en, self.group.fr + self.tail.fr
-        )
+        return Phrase(self.group.aux + self.group.en + self.tail.en, self.group.fr + self.tail.fr)
 
     def question(self, asking: str = "") -> Phrase:
         """The auxiliary first, « est-ce que » in French; ``asking`` is "why", "when" …"""
@@ -550,11 +527,11 @@ def passive(
         by = Word("by")
         tail = Phrase([by, *agent.en], [Word("par", [by], (), "passive"), *agent.fr])
     group = passive_group(verb, subject, tense, negation=negation)
-    return Clause(subject, group, tail, not negation, "passive " + tense, verb)
+    return Clause(subject, group, tail, "passive " + tense, verb)
 
 
 def relative_subject(head: NounPhrase, clause: Clause) -> NounPhrase:
-    """ "the man who signed it" / « l'homme qui … »; ``clause`` has ``head`` as its subject."""
+    """“the man who signed it” / « l'homme qui … »; ``clause`` has ``head`` as its subject."""
     who = Word("who" if "person" in head.kinds else "that")
     qui = Word("qui", [who], (), "relative clause")
     rest = clause.predicate()
@@ -562,31 +539,27 @@ def relative_subject(head: NounPhrase, clause: Clause) -> NounPhrase:
 
 
 def relative_object(head: NounPhrase, clause: Clause) -> NounPhrase:
-    """ "the car that she bought" / « la voiture qu'elle a achetée »."""
+    """“the car that she bought” / « la voiture qu'elle a achetée »."""
     that = Word("whom" if "person" in head.kinds else "that")
     que = Word("que", [that], (), "relative clause")
     rest = clause.statement()
     return extended(head, Phrase([that, *rest.en], [que, *rest.fr]))
 
 
-def relative_owner(head: NounPhrase, noun: Noun, plural: bool, build) -> NounPhrase:
-    """ "the man whose dog sleeps" / « l'homme dont le chien dort ».
+def relative_owner(
+    head: NounPhrase, noun: Noun, clause_about: Callable[[NounPhrase], Clause]
+) -> NounPhrase:
+    """“the man whose dog sleeps” / « l'homme dont le chien dort ».
 
-    ``build(owned)`` makes the clause from the owned noun phrase.
+    ``clause_about`` makes the clause whose subject is the noun phrase it is given, "dog" here.
     """
     whose = Word("whose")
     dont = Word("dont", [whose], (), "relative clause")
-    en = Word(noun.english_plural if plural else noun.english)
-    article = Word(
-        "les" if plural else "la" if noun.feminine else "le",
-        (),
-        [whose, en],
-        "relative clause",
-        article=True,
-    )
-    fr = Word(noun.french_plural if plural else noun.french, [en])
-    owned = NounPhrase([en], [article, fr], noun.feminine, plural, kinds=noun.kinds, noun=noun)
-    rest = build(owned).statement()
+    en = Word(noun.english)
+    le = Word("la" if noun.feminine else "le", (), [whose, en], "relative clause", article=True)
+    fr = Word(noun.french, [en])
+    owned = NounPhrase([en], [le, fr], noun.feminine, kinds=noun.kinds, noun=noun)
+    rest = clause_about(owned).statement()
     return extended(head, Phrase([whose, *rest.en], [dont, *rest.fr]))
 
 
@@ -594,17 +567,17 @@ def relative_owner(head: NounPhrase, noun: Noun, plural: bool, build) -> NounPhr
 
 
 def month_year(month: tuple[str, str], year: str) -> Phrase:
-    """ "in august 1992" / « en août 1992 »."""
+    """“in august 1992” / « en août 1992 »."""
     return fixed(f"in {month[0]} {year}", f"en {month[1]} {year}", "0-0 1-1 2-2", "", "date")
 
 
 def in_year(year: str) -> Phrase:
-    """ "in 1992" / « en 1992 »."""
+    """“in 1992” / « en 1992 »."""
     return fixed(f"in {year}", f"en {year}", "0-0 1-1", "", "date")
 
 
 def full_date(month: tuple[str, str], day: str, year: str) -> Phrase:
-    """ "on january 27 , 1992" / « le 27 janvier 1992 »."""
+    """“on january 27 , 1992” / « le 27 janvier 1992 »."""
     return fixed(
         f"on {month[0]} {day} , {year}",
         f"le {day} {month[1]} {year}",
@@ -615,7 +588,7 @@ def full_date(month: tuple[str, str], day: str, year: str) -> Phrase:
 
 
 def weekday_date(weekday: tuple[str, str], month: tuple[str, str], day: str) -> Phrase:
-    """ "on monday , january 27" / « le lundi 27 janvier »."""
+    """“on monday , january 27” / « le lundi 27 janvier »."""
     return fixed(
         f"on {weekday[0]} , {month[0]} {day}",
         f"le {weekday[1]} {day} {month[1]}",
@@ -626,12 +599,12 @@ def weekday_date(weekday: tuple[str, str], month: tuple[str, str], day: str) -> 
 
 
 def weekday_alone(weekday: tuple[str, str]) -> Phrase:
-    """ "on monday" / « lundi »."""
+    """“on monday” / « lundi »."""
     return fixed(f"on {weekday[0]}", weekday[1], "1-0", "0-0", "date")
 
 
 def ago(number: tuple[str, str], unit: tuple[str, str]) -> Phrase:
-    """ "two years ago" / « il y a deux ans »."""
+    """“two years ago” / « il y a deux ans »."""
     return fixed(
         f"{number[0]} {unit[0]} ago",
         f"il y a {number[1]} {unit[1]}",

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence, Set
+from math import fsum
 from typing import TypeVar
 
 from heed.data.grammar import lexicon, rules
@@ -24,7 +25,7 @@ _INSIDE = frozenset({"inside"})
 _SITE = frozenset({"place", "building"})
 _COMPARABLE = ("person", "animal", "building", "vehicle", "portable", "text", "act")
 
-_REPORTS = {  # time of the sentence: English, French singular and plural (or auxiliary + participle)
+_REPORTS = {  # time of the sentence: English, French singular, plural, sure and possible links
     "past": (
         ("said that", "a dit que", "ont dit que", "0-1 1-2", "0-0"),
         ("announced that", "a annoncé que", "ont annoncé que", "0-1 1-2", "0-0"),
@@ -108,7 +109,7 @@ class Grammar:
         return choices[int(self.random.random() * len(choices))]
 
     def _weighted(self, choices: Sequence[tuple[float, T]]) -> T:
-        left = self.random.random() * sum(weight for weight, _ in choices)
+        left = self.random.random() * fsum(weight for weight, _ in choices)
         for weight, choice in choices:
             left -= weight
             if left < 0:
@@ -280,14 +281,13 @@ class Grammar:
             clause = self._active(head, room, embedded=True)
             head = rules.relative_subject(head, clause)
         elif choice < 0.5 and "person" in noun.kinds:
-            verb = self._one(_BY_SUBJECT["pet"])
+            verb = self._one(_PET_VERBS)
             owned = self._one(self._pool(frozenset({"pet"})))
             tense = self._tense(verb, embedded=True)
 
-            def build(subject: NounPhrase) -> Clause:
-                return Clause(subject, rules.verb_group(verb, subject, tense))
-
-            head = rules.relative_owner(head, owned, False, build)
+            head = rules.relative_owner(
+                head, owned, lambda pet: Clause(pet, rules.verb_group(verb, pet, tense))
+            )
         else:
             verbs = _verbs_with_object(noun)
             if verbs:
@@ -309,9 +309,7 @@ class Grammar:
                 continue
             if tense == "used to" and not verb.habitual:
                 continue
-            if tense in lexicon.CONTROL and verb in _UNWILLED:
-                continue
-            if tense in ("want", "can", "must") and verb in _UNWILLED:
+            if tense in (*lexicon.CONTROL, "want", "can", "must") and verb in _UNWILLED:
                 continue
             return tense
 
@@ -446,7 +444,7 @@ class Grammar:
             else:
                 self._thing = thing if _can_be_it(thing) and not negation else None
             self._last_verb = verb
-        return Clause(subject, group, tail, not negation, tense, verb)
+        return Clause(subject, group, tail, tense, verb)
 
     def _gift(
         self, verb: Verb, room: int, pronoun: Clitic | None, negated: bool
@@ -531,9 +529,10 @@ class Grammar:
         return rules.passive(verb, subject, tense, negation=negation, agent=agent)
 
     def _about_it(self, room: int) -> Clause:
-        """ "it was beautiful", "they were signed": the subject stands for the last thing."""
+        """“it was beautiful”, “they were signed”: the subject stands for the last thing."""
         thing = self._thing
-        assert thing is not None and thing.noun is not None
+        assert thing is not None
+        assert thing.noun is not None
         pronoun = "they" if thing.plural else "it"
         subject = rules.subject_pronoun(pronoun, feminine=thing.feminine)
         subject.kinds = thing.kinds
@@ -556,7 +555,7 @@ class Grammar:
         return rules.passive(verb, subject, tense)
 
     def _degree(self, adjective: Adjective) -> str:
-        """ "very" or "too" or nothing; praise is never "too" much."""
+        """“very” or “too” or nothing; praise is never “too” much."""
         if not adjective.gradable:
             return ""
         degree = self._weighted(_DEGREES)
@@ -599,7 +598,7 @@ class Grammar:
             tail = rules.predicate_adjective(adjective, subject, degree)
         self._person = subject if "person" in subject.kinds else self._person
         self._thing = None
-        return Clause(subject, group, tail, not negation)
+        return Clause(subject, group, tail)
 
     def _other(self, subject: NounPhrase, adjective: Adjective, room: int) -> NounPhrase | None:
         """Something of the same kind to compare with, to which the adjective applies too."""
@@ -621,7 +620,7 @@ class Grammar:
         return rules.noun_phrase(noun, det, plural=self._chance(0.25), adjectives=adjectives)
 
     def _there_is(self, room: int) -> Clause:
-        """ "there is a cat in the garden" / « il y a un chat dans le jardin »."""
+        """“there is a cat in the garden” / « il y a un chat dans le jardin »."""
         noun = self._noun(frozenset({"person", "animal", "portable", "vehicle", "supply"}))
         while noun.kinds & {"family", "unique"}:
             noun = self._noun(_PERSON)
@@ -634,9 +633,7 @@ class Grammar:
                 det = f"{number[0]}/{number[1]}"
         else:
             det = "no a" if negated else "a"
-        adjectives = [
-            a for a in self._some_adjectives(noun, room - 7, "a") if a.english != "other"
-        ]
+        adjectives = [a for a in self._some_adjectives(noun, room - 7, "a") if a.english != "other"]
         thing = rules.noun_phrase(noun, det, plural=plural, adjectives=adjectives)
         there = Word("there")
         past = self._being == "past"
@@ -660,7 +657,7 @@ class Grammar:
         group = rules.VerbGroup(aux, body, [*ne, y, finite, *pas])
         where = self._place(room - 5 - len(adjectives))
         self._person = self._thing = None
-        return Clause(NounPhrase([there], [il]), group, thing + where, False)
+        return Clause(NounPhrase([there], [il]), group, thing + where)
 
     # --- adverbials ---------------------------------------------------------------------------
 
@@ -862,7 +859,7 @@ class Grammar:
         return (clause.statement()) + self._adverbials(left, clause)
 
     def _same_subject(self, room: int) -> Phrase:
-        """ "… and sold it": the second predicate shares the subject of the first."""
+        """“… and sold it”: the second predicate shares the subject of the first."""
         person = self._person
         assert person is not None
         verbs = _verbs_of(person)
@@ -882,7 +879,7 @@ class Grammar:
         return clause.statement() + self._adverbials(left, clause)
 
     def _reported(self, room: int, depth: int) -> Phrase:
-        """ "the minister said that …" / « le ministre a dit que … »."""
+        """“the minister said that …” / « le ministre a dit que … »."""
         self._joined.add("reported")
         time = self._time
         kinds = _SPEAKERS
@@ -907,7 +904,7 @@ class Grammar:
         return front + said_so
 
     def _if(self, room: int, depth: int) -> Phrase:
-        """ "if it rains , …": present in the condition, future in what follows."""
+        """“if it rains , …”: present in the condition, future in what follows."""
         self._joined.add("if")
         if_ = fixed("if", "si", "0-0", "", "subordination")
         self._time = "present"
@@ -1131,13 +1128,11 @@ _SOCIABLE = frozenset(
         "drink",
     ]
 )
-_BY_SUBJECT: dict[str, tuple[Verb, ...]] = {
-    "pet": tuple(
-        v
-        for v in lexicon.INTRANSITIVE
-        if "animal" in v.subjects or (v.base == "get" and v.particle == ("lost",))
-    )
-}
+_PET_VERBS = tuple(
+    v
+    for v in lexicon.INTRANSITIVE
+    if "animal" in v.subjects or (v.base == "get" and v.particle == ("lost",))
+)
 _OF_PEOPLE = tuple(
     a for a in lexicon.ADJECTIVES if "person" in a.kinds and a.english not in ("other",)
 )

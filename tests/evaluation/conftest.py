@@ -1,8 +1,12 @@
 """A translator small enough to be searched exhaustively: four words a side, random weights."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
+
+PAD, EOS = 0, 2
 
 
 def _tiny(*, attends: bool = True, vocab: int = 6, seed: int = 0, dropout: float = 0.0):
@@ -77,3 +81,50 @@ def _tiny(*, attends: bool = True, vocab: int = 6, seed: int = 0, dropout: float
 @pytest.fixture
 def tiny():
     return _tiny
+
+
+@pytest.fixture
+def scripted():
+    """A translator that says log p(next | before) as a table has it, and EOS at step ``ends_at``.
+
+    What the table leaves out shares what is left of the probability with PAD, so it is no rival.
+    """
+
+    def make(table: dict[int, dict[int, float]], ends_at: int):
+        from dataclasses import dataclass
+
+        from torch import Tensor
+
+        from heed.models.translator import StepOutput
+
+        @dataclass(frozen=True)
+        class Steps:
+            done: Tensor
+
+        class Scripted:
+            def encode(self, source, source_lengths):
+                return Steps(torch.zeros(len(source)))
+
+            def start(self, encoded):
+                return encoded
+
+            def step(self, state, token, encoded):
+                now = state.done + 1
+                rows = [
+                    {EOS: 0.0} if step >= ends_at else table.get(before, {EOS: 0.0})
+                    for before, step in zip(token.tolist(), now.tolist(), strict=True)
+                ]
+                logits = torch.full((len(rows), 6), -40.0)
+                for row, said in enumerate(rows):
+                    for word, log_p in said.items():
+                        logits[row, word] = log_p
+                    rest = 1 - sum(math.exp(log_p) for log_p in said.values())
+                    logits[row, PAD] = math.log(max(rest, 1e-30))
+                return Steps(now), StepOutput(logits, None)
+
+            def __call__(self, source, source_lengths, target_in):
+                raise AssertionError("decoding steps")
+
+        return Scripted()
+
+    return make

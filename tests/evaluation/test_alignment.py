@@ -86,7 +86,7 @@ def test_aer_by_phenomenon_looks_only_at_the_target_words_of_the_phenomenon():
         target=tuple("wxyz"),
         sure=S,
         possible=P,
-        phenomena={"clitic": frozenset({(1, 1), (2, 2)}), "mirror": frozenset({(3, 3)})},
+        phenomena={"clitic": frozenset({(1, 1), (2, 2)}), "mirror": frozenset({(2, 3)})},
     )
     plain = Pair(
         source=("a",), target=("w",), sure=frozenset({(0, 0)}), possible=frozenset({(0, 0)})

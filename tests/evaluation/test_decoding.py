@@ -157,6 +157,17 @@ def test_a_length_penalty_makes_sentences_longer(tiny):
     assert words(3.0) > words(0.0)
 
 
+def test_the_search_goes_on_while_a_longer_sentence_may_still_overtake(scripted):
+    """Stop at once has -1.0; a sentence of 3 words and EOS has -1.2, and nothing after costs."""
+    model = scripted({BOS: {EOS: -1.0, 4: -1.2}, 4: {4: 0.0}}, ends_at=4)
+    source, lengths = pad([[4, EOS]])
+    (plain,) = beam(model, source, lengths, width=2)
+    assert plain.tokens == []
+    (long,) = beam(model, source, lengths, width=2, length_penalty=2.0)
+    assert long.tokens == [4, 4, 4]  # -1.2 / (9/6)² = -0.53, more than -1.0
+    assert long.log_prob == pytest.approx(-1.2, abs=1e-5)
+
+
 @pytest.mark.parametrize("width", [1, 3])
 def test_pad_and_bos_are_never_written_but_unknown_may_be(tiny, width):
     model = tiny(vocab=11)
@@ -195,12 +206,13 @@ def test_the_search_stops_when_the_last_sentence_is_finished(tiny):
 
 
 def test_decoding_switches_dropout_off_and_on_again(tiny):
-    model = tiny(seed=1, vocab=11, dropout=0.5).train()
-    model.dropout.eval()
-    model.extra = torch.nn.Dropout(0.5).train()
+    model = tiny(seed=1, vocab=11, dropout=0.5)
+    model.frozen = torch.nn.Dropout(0.5)
+    model.train()
+    model.frozen.eval()
     first, second = (greedy(model, SOURCE, LENGTHS) for _ in range(2))
     assert [h.log_prob for h in first] == [h.log_prob for h in second]
-    assert (model.training, model.dropout.training, model.extra.training) == (True, False, True)
+    assert (model.training, model.dropout.training, model.frozen.training) == (True, True, False)
 
 
 def test_a_model_without_attention_hands_back_no_weights(tiny):

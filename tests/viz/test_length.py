@@ -61,8 +61,13 @@ def test_a_bucket_is_two_lengths():
     ],
 )
 def test_a_difference_within_the_spreads_is_not_called_one(first, second, says):
-    a, b = ({"mean": mean, "std": std} for mean, std in (first, second))
+    a, b = ({"mean": mean, "std": std, "seeds": [mean] * 3} for mean, std in (first, second))
     assert verdict(a, b) == says
+
+
+def test_one_seed_decides_nothing():
+    one, three = ({"mean": 1.0, "std": 0.0, "seeds": [1.0] * n} for n in (1, 3))
+    assert verdict(one, three) == verdict(three, one) == "too few seeds to say"
 
 
 def test_one_seed_has_no_spread_to_show():

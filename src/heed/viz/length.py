@@ -4,7 +4,7 @@ A line is told apart by colour, dash and marker together, and its name stands at
 legend has to be looked up and nobody needs to see colours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -132,7 +132,6 @@ def quality_by_length(
     models: Mapping[str, Mapping[str, Mapping[str, Any]]],
     *,
     measure: str = "BLEU",
-    seeds: int = 3,
 ) -> Picture:
     """A measure against source length, a line a model, mean and spread over seeds.
 
@@ -152,19 +151,16 @@ def quality_by_length(
             spread=spreads,
             width=[(high - low) / 2 for low, high in spans],
         )
-        told = (
-            f"{bucket} words {mean:.1f} ± {spread:.1f}"
-            for bucket, mean, spread in zip(filled, means, spreads, strict=True)
-        )
-        spoken.append(f"{name}: {', '.join(told)}")
+        told = [f"{bucket} words {plus_minus(by_bucket[bucket])}" for bucket in filled]
+        seeds = max(_seeds(by_bucket[bucket]) for bucket in filled)
+        over = f"over {seeds} seeds" if seeds > 1 else "of one seed"
+        spoken.append(f"{name}, {over}: {', '.join(told)}")
     return line_plot(
         curves,
         x="words in the source sentence",
         y=measure,
         ylim=(0, 102) if measure == "BLEU" else None,
-        alt=f"{measure} against sentence length, mean and spread over {seeds} seeds. "
-        + "; ".join(spoken)
-        + ".",
+        alt=f"{measure} against sentence length. {'; '.join(spoken)}.",
     )
 
 
@@ -172,8 +168,10 @@ def verdict(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """What two results over seeds say about each other, in words that do not say too much.
 
     ``"higher"`` or ``"lower"`` only where the means lie further apart than both spreads together;
-    else ``"no difference seen"``.
+    else ``"no difference seen"``. Fewer than two seeds on a side have no spread to compare with.
     """
+    if min(_seeds(first), _seeds(second)) < 2:
+        return "too few seeds to say"
     distance = first["mean"] - second["mean"]
     if abs(distance) <= first["std"] + second["std"]:
         return "no difference seen"
@@ -183,5 +181,8 @@ def verdict(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 def plus_minus(result: Mapping[str, Any], *, digits: int = 1, times: float | int = 1) -> str:
     """``"71.2 ± 0.8"``; a result of one seed has no spread to show."""
     mean = f"{times * result['mean']:.{digits}f}"
-    known: Iterable[Any] = (seed for seed in result["seeds"] if seed is not None)
-    return mean if len(list(known)) < 2 else f"{mean} ± {times * result['std']:.{digits}f}"
+    return mean if _seeds(result) < 2 else f"{mean} ± {times * result['std']:.{digits}f}"
+
+
+def _seeds(result: Mapping[str, Any]) -> int:
+    return sum(seed is not None for seed in result["seeds"])

@@ -1,4 +1,4 @@
-"""The command line: ``python -m heed list``, ``train``, ``evaluate``, ``publish``, ``fetch``, ``serve``."""
+"""The command line: ``python -m heed`` list, train, evaluate, publish, fetch, serve."""
 
 import errno
 import os
@@ -39,13 +39,14 @@ def one_clear_line() -> Iterator[None]:
     """What can go wrong without a bug in the code ends in one line on stderr and exit code 2."""
     from heed.data.corpora import CorpusError
     from heed.experiments.cards import CardError
+    from heed.experiments.files import InUse
     from heed.experiments.runner import Interrupted, RunError
     from heed.experiments.table import UnknownExperiment
     from heed.training.loop import Diverged
 
     try:
         yield
-    except (CardError, CorpusError, RunError, UnknownExperiment, Diverged) as fault:
+    except (CardError, CorpusError, InUse, RunError, UnknownExperiment, Diverged) as fault:
         complain(str(fault.args[0] if fault.args else fault))
     except OSError as fault:
         what = os.strerror(fault.errno) if fault.errno else str(fault)
@@ -98,6 +99,9 @@ def train_command(
     tatoeba: Tatoeba = None,
     threads: Threads = 1,
     quiet: Quiet = False,
+    save_every: Annotated[
+        float, typer.Option("--save-every", min=0, help="seconds between two saved states")
+    ] = 60.0,
 ) -> None:
     """Train one experiment, each of its seeds; `publish` then makes the card.
 
@@ -123,6 +127,7 @@ def train_command(
                     resume=resume,
                     overwrite=overwrite,
                     show=not quiet,
+                    save_every=save_every,
                     processes=together,
                 )
                 if record is not None:
@@ -150,7 +155,9 @@ def evaluate(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) -> None:
         now = dict(flat(metrics))
         for metric, seeds in numbers(trained.card.metrics):
             before = seeds["seeds"][trained.card.seeds.index(trained.card.seed)]
-            typer.echo(f"{metric:36} {now.get(metric, float('nan')):9.4f}   card {before:9.4f}")
+            if before is not None:
+                again = now.get(metric, float("nan"))
+                typer.echo(f"{metric:36} {again:9.4f}   card {before:9.4f}")
 
 
 @app.command()

@@ -11,7 +11,15 @@ import torch
 from heed.experiments import files, runner
 from heed.experiments.cards import CardError
 from heed.experiments.maps import moments
-from heed.experiments.runner import Interrupted, Record, Run, RunError, publish, train_one, with_steps
+from heed.experiments.runner import (
+    Interrupted,
+    Record,
+    Run,
+    RunError,
+    publish,
+    train_one,
+    with_steps,
+)
 from heed.models.seq2seq import Seq2Seq
 
 
@@ -55,7 +63,10 @@ def test_a_resumed_run_has_the_weights_of_an_unbroken_one_bit_for_bit(tiny, corp
         for a, b in zip(resumed.maps[step], unbroken.maps[step], strict=True)
     )
     curves = [
-        [{k: v for k, v in entry.items() if k in ("step", "valid_loss", "lr")} for entry in run.progress.curve]
+        [
+            {k: v for k, v in entry.items() if k in ("step", "valid_loss", "lr")}
+            for entry in run.progress.curve
+        ]
         for run in (resumed, unbroken)
     ]
     assert curves[0] == curves[1]
@@ -85,10 +96,14 @@ def test_seeds_differ(runs, tiny):
 
 def test_ctrl_c_between_two_steps_saves_that_step(tiny, corpus, tmp_path):
     run = Run(tiny, 0, corpus, runs=tmp_path)
-    with pytest.raises(Interrupted, match="step 8 of 40") as stop:
-        for step in run.steps(show=False, save_every=1e9):
-            if step == 7:
+
+    def press_ctrl_c_at(step):
+        for reached in run.steps(show=False, save_every=1e9):
+            if reached == step:
                 os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="step 8 of 40") as stop:
+        press_ctrl_c_at(7)
     assert stop.value.folder == run.folder
     again = Run(tiny, 0, corpus, runs=tmp_path)
     again.load()
@@ -157,7 +172,9 @@ def test_the_curve_reaches_the_last_step(tiny, runs):
     assert curve[-1]["seconds"] > 0
 
 
-def test_attention_gives_links_and_seq2seq_gives_none(tiny, without_attention, corpus, runs, tmp_path):
+def test_attention_gives_links_and_seq2seq_gives_none(
+    tiny, without_attention, corpus, runs, tmp_path
+):
     attends = Record.read(runs / tiny.name / "seed-0").metrics
     blind = train_one(without_attention, 0, corpus, runs=tmp_path, show=False)
     everywhere = {"valid_loss", "bleu", "bleu_by_length", "exact_match"}
@@ -253,6 +270,15 @@ def test_a_folder_that_cannot_be_made_is_found_out_before_the_first_step(tiny, c
     with pytest.raises(OSError, match="Not a directory"):
         next(run.steps(show=False))
     assert run.progress.step == 0
+
+
+def test_two_at_once_in_one_folder_are_kept_apart(tiny, corpus, tmp_path):
+    with (
+        files.alone_in(tmp_path / tiny.name / "seed-0"),
+        pytest.raises(files.InUse, match="another process is at work in"),
+    ):
+        train_one(tiny, 0, corpus, runs=tmp_path, show=False)
+    assert train_one(with_steps(tiny, 2), 0, corpus, runs=tmp_path, show=False).step == 2
 
 
 # ------------------------------------------------------------------ small things

@@ -51,7 +51,7 @@ def test_it_stops_when_the_batches_do():
 
 
 def test_the_whole_gradient_is_clipped_as_one_vector():
-    # Gradient (3, 4): length 5. Clipped to 1 it is (0.6, 0.8), and Adam's first moment keeps 0.1 of it.
+    # Gradient (3, 4) is 5 long. Clipped to 1 it is (0.6, 0.8); Adam keeps a tenth of that.
     model = nn.ParameterDict({"a": nn.Parameter(torch.zeros(1)), "b": nn.Parameter(torch.zeros(1))})
     config = TrainConfig(steps=1, clip=1.0)
     optimiser = adam(model, config)
@@ -96,9 +96,7 @@ def test_going_on_from_a_step_is_the_same_as_never_stopping():
     first = itertools.islice(train(broken, batches(), squared, config, optimiser=optimiser), 4)
     losses = [r.loss for r in first]
     rest = itertools.islice(batches(), 4, None)
-    losses += [
-        r.loss for r in train(broken, rest, squared, config, optimiser=optimiser, done=4)
-    ]
+    losses += [r.loss for r in train(broken, rest, squared, config, optimiser=optimiser, done=4)]
     assert losses == whole
     assert torch.equal(broken.w.weight, unbroken.w.weight)
 

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_cosine_stays_at_the_floor_beyond_the_last_step():
 
 def test_cosine_only_falls_after_the_warm_up():
     rates = [cosine(step, steps=50, warmup=5, floor=0.0) for step in range(5, 51)]
-    assert all(after < before for before, after in zip(rates, rates[1:], strict=False))
+    assert all(after < before for before, after in pairwise(rates))
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

@@ -47,9 +47,7 @@ def test_ragged_rows_are_filled_up_with_padding():
 def test_an_epoch_shows_every_pair_once():
     one = stream()
     assert one.per_epoch == 5
-    seen = [
-        row for batch in itertools.islice(one.starting_after(0), 5) for row in rows(batch)
-    ]
+    seen = [row for batch in itertools.islice(one.starting_after(0), 5) for row in rows(batch)]
     everything = rows(one.batch(torch.arange(len(PAIRS))))
     assert sorted(seen) == sorted(everything)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 
@@ -45,7 +45,9 @@ class Corpus:
 
 @runtime_checkable
 class Data(Protocol):
-    """The config of a corpus: frozen, JSON can say it, and it always loads the same thing."""
+    """The config of a corpus: a frozen dataclass that JSON can say; loads always the same."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def load(self, *, tatoeba: Path | None = None) -> Corpus: ...
 

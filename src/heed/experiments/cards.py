@@ -15,7 +15,7 @@ class CardError(ValueError):
     """A card or one of its files is missing, damaged, or about something else."""
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def spread(values: Sequence[float | None]) -> dict[str, Any]:
     """Mean and standard deviation (n - 1) over seeds, and the values themselves.
 
     A seed where a number does not exist (no sentence of that length) counts in neither.

@@ -31,14 +31,16 @@ def weights(model: nn.Module, *, half: bool) -> bytes:
     """The content of a weights file, as float16 if ``half``."""
     return to_bytes(
         {
-            name: tensor.detach().to(torch.float16 if half and tensor.is_floating_point() else tensor.dtype).contiguous()
+            name: tensor.detach()
+            .to(torch.float16 if half and tensor.is_floating_point() else tensor.dtype)
+            .contiguous()
             for name, tensor in tensors(model)
         }
     )
 
 
 def fill(model: nn.Module, found: Mapping[str, Tensor], *, where: object) -> None:
-    """Copy tensors into the model, each to the precision it has there; names and shapes must fit."""
+    """Copy tensors into the model, in its own precision; names and shapes must fit."""
     wanted = dict(tensors(model))
     for name in [*wanted, *found]:
         if name not in found or name not in wanted:

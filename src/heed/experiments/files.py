@@ -2,8 +2,14 @@
 
 import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody is kept out
+    fcntl = None
 
 
 def write_by_rename(path: Path, content: bytes) -> None:
@@ -23,6 +29,28 @@ def write_by_rename(path: Path, content: bytes) -> None:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+class InUse(RuntimeError):
+    """Somebody else is writing there."""
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep a second writer out of the folder. The system lets go even after a kill -9."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InUse(f"another process is at work in {folder}") from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def sha256(content: bytes) -> str:

@@ -6,6 +6,7 @@ sentence, *moment × target step × source position*, in 255ths.
 
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -37,7 +38,7 @@ def moments(steps: int, *, count: int = 30) -> list[int]:
 def pack(by_step: Mapping[int, Sequence[Bytes]]) -> bytes:
     """The npz file; nothing in it needs pickle."""
     steps = sorted(by_step)
-    arrays = {
+    arrays: dict[str, Any] = {
         f"input_{i}": np.stack([by_step[step][i] for step in steps])
         for i in range(len(by_step[steps[0]]) if steps else 0)
     }

@@ -8,10 +8,11 @@ records of all seeds into one card and ships the weights of the first.
 import json
 import platform
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +36,7 @@ from heed.experiments.checkpoint import (
     tensors,
     weights,
 )
-from heed.experiments.files import sha256, write_by_rename
+from heed.experiments.files import alone_in, sha256, write_by_rename
 from heed.experiments.maps import Bytes, moments, pack
 from heed.experiments.parallel import Processes
 from heed.experiments.table import REPOSITORY, Experiment
@@ -209,7 +210,7 @@ class Run:
             desc=f"{self.experiment.name} seed {self.seed}",
             disable=not (show and first),
             unit="step",
-            mininterval=1.0,
+            mininterval=1.0 if sys.stderr.isatty() else 30.0,  # a log file is read later
             smoothing=0.05,
         )
         with bar, interrupt_between() as asked:
@@ -312,16 +313,18 @@ def train_one(
     ``overwrite`` begins anew. Only the first of several processes measures and gets a ``Record``.
     """
     run = Run(experiment, seed, corpus, runs=runs, processes=processes)
-    if run.state.exists() and resume:
-        run.load()
-    elif run.state.exists() and not overwrite:
-        raise RunError(
-            f"{run.folder} holds a run already: --resume goes on with it, --overwrite begins anew"
-        )
-    run.processes.wait()  # nobody writes before everybody has read
-    for _ in run.steps(show=show, save_every=save_every):
-        pass
-    return run.finish() if run.processes.first else None
+    with alone_in(run.folder) if run.processes.first else nullcontext():
+        if run.state.exists() and resume:
+            run.load()
+        elif run.state.exists() and not overwrite:
+            raise RunError(
+                f"{run.folder} holds a run already: "
+                "--resume goes on with it, --overwrite begins anew"
+            )
+        run.processes.wait()  # nobody writes before everybody has read
+        for _ in run.steps(show=show, save_every=save_every):
+            pass
+        return run.finish() if run.processes.first else None
 
 
 def publish(
@@ -341,7 +344,11 @@ def publish(
     for seed in experiment.seeds:
         place = runs / experiment.name / f"seed-{seed}"
         record = Record.read(place) if (place / "record.json").exists() else None
-        if (record is None or not record.complete) and corpus and (place / "state.safetensors").exists():
+        if (
+            (record is None or not record.complete)
+            and corpus
+            and (place / "state.safetensors").exists()
+        ):
             run = Run(experiment, seed, corpus, runs=runs)
             run.load()
             record = run.finish()

@@ -51,7 +51,9 @@ class Claim:
 
     def holds(self, value: float, other: float | None = None) -> bool:
         """Whether the number, next to the ``times`` or ``above`` one, is on the right side."""
-        return value >= self.bound(other) if self.at_least is not None else value <= self.bound(other)
+        return (
+            value >= self.bound(other) if self.at_least is not None else value <= self.bound(other)
+        )
 
     def bound(self, other: float | None = None) -> float:
         """The number on the other side of the comparison."""
@@ -60,7 +62,9 @@ class Claim:
         if self.times is None and self.above is None:
             return figure
         if other is None:
-            raise ValueError(f"the claim on {self.metric} is relative to {self.times or self.above}")
+            raise ValueError(
+                f"the claim on {self.metric} is relative to {self.times or self.above}"
+            )
         return figure * other if self.times is not None else figure + other
 
     def __str__(self) -> str:
@@ -104,7 +108,7 @@ class Experiment:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What makes one run comparable with another: the model's fixed settings, data, training."""
+        """What two runs must share to be compared: model settings, data, training."""
         return {
             "model": dict(self.config.keywords),
             "data": asdict(self.data),
@@ -132,9 +136,7 @@ def find(name: str, experiments: Mapping[str, Experiment] | None = None) -> Expe
 
 # ------------------------------------------------------------------------------------ the rows
 
-ON_GRAMMAR = TrainConfig(
-    steps=3_000, batch_size=128, lr=3e-3, warmup=300, precision="bfloat16"
-)
+ON_GRAMMAR = TrainConfig(steps=3_000, batch_size=128, lr=3e-3, warmup=300, precision="bfloat16")
 ON_EVERYDAY = TrainConfig(
     steps=10_000, batch_size=128, lr=2.5e-3, warmup=500, label_smoothing=0.1, precision="bfloat16"
 )

@@ -87,7 +87,11 @@ def load(name: str | Experiment, folder: Path | None = None) -> Trained:
         raise CardError(f"{folder / 'vocabulary.json'} is damaged: {fault}") from None
     config = experiment.sized(len(source_vocab), len(target_vocab))
     there = {"config": card.config, "data": card.data, "train": card.train}
-    here = {"config": asdict(config), "data": asdict(experiment.data), "train": asdict(experiment.train)}
+    here = {
+        "config": asdict(config),
+        "data": asdict(experiment.data),
+        "train": asdict(experiment.train),
+    }
     difference = first_difference(there, jsonable(here))
     if difference:
         raise CardError(

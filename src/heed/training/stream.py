@@ -76,9 +76,7 @@ class Stream:
     def epoch(self, number: int) -> list[list[int]]:
         """The row numbers of every batch of an epoch."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
-        lengths = list(
-            zip(self.target.lengths.tolist(), self.source.lengths.tolist(), strict=True)
-        )
+        lengths = list(zip(self.target.lengths.tolist(), self.source.lengths.tolist(), strict=True))
         batches = bucketed(lengths, batch_size=self.batch_size, generator=generator)
         return [rows for rows in batches if len(rows) >= self.world]
 

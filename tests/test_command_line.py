@@ -1,0 +1,329 @@
+"""What a reader types: one clear line when it goes wrong, and nothing lost when it is cut off."""
+
+import errno
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from heed.__main__ import app, server
+from heed.experiments import checkpoint, files, runner, table, trained
+
+STEPS = 60
+TRAIN = ["train", "bahdanau_reverse", "--seed", "1", "--steps", str(STEPS), "--quiet"]
+
+
+def heed(*arguments, **environment):
+    """Run the command in this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=environment)
+
+
+def one_line(result, *parts):
+    """It ended with code 2 and one line on stderr that has all of these parts."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in parts:
+        assert str(part) in lines[0]
+
+
+def start(*arguments, command=(sys.executable, "-m", "heed")):
+    """Run the command in a process of its own."""
+    return subprocess.Popen(
+        [*command, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out
+
+
+def run_folder(runs: Path) -> Path:
+    return runs / "bahdanau_reverse" / "seed-1"
+
+
+def step_reached(folder: Path) -> int:
+    path = folder / "state.safetensors"
+    return checkpoint.read_state(path)[0]["step"] if path.exists() else -1
+
+
+def wait_for_step(process, folder, step):
+    for _ in range(3_000):
+        if step_reached(folder) >= step:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    raise AssertionError(f"step {step} was not reached in five minutes")
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """The folder of a run that nobody disturbed."""
+    runs = tmp_path_factory.mktemp("unbroken")
+    finish(start(*TRAIN, "--runs", runs))
+    return run_folder(runs)
+
+
+def same_numbers(a: Path, b: Path) -> bool:
+    """All parameters, Adam's moments and the random numbers are equal, bit for bit."""
+    ours, theirs = load_file(a / "state.safetensors"), load_file(b / "state.safetensors")
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+# ------------------------------------------------------------------ cut off and going on
+
+
+@pytest.mark.slow
+def test_killed_and_resumed_is_the_same_bit_for_bit(unbroken, tmp_path):
+    process = start(*TRAIN, "--runs", tmp_path, "--save-every", 0)
+    wait_for_step(process, run_folder(tmp_path), 20)
+    process.kill()  # -9
+    process.communicate()
+    assert step_reached(run_folder(tmp_path)) < STEPS
+    assert not (run_folder(tmp_path) / "model.safetensors").exists()
+    finish(start(*TRAIN, "--runs", tmp_path, "--resume"))
+    assert same_numbers(run_folder(tmp_path), unbroken)
+    shipped = "model.safetensors"
+    assert (run_folder(tmp_path) / shipped).read_bytes() == (unbroken / shipped).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_says_how_to_go_on(unbroken, tmp_path, number):
+    process = start(*TRAIN, "--runs", tmp_path, "--save-every", 0)
+    wait_for_step(process, run_folder(tmp_path), 5)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "--resume" in err
+    assert f"of {STEPS}" in err
+    assert "Traceback" not in err
+    finish(start(*TRAIN, "--runs", tmp_path, "--resume"))
+    assert same_numbers(run_folder(tmp_path), unbroken)
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_does(unbroken, tmp_path):
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
+    torchrun += ("--master-port", "0", "-m", "heed")
+    finish(start(*TRAIN, "--runs", tmp_path, command=torchrun))
+    one, two = (
+        load_file(unbroken / "state.safetensors"),
+        load_file(run_folder(tmp_path) / "state.safetensors"),
+    )
+    for name in one:
+        if name.startswith("model."):
+            torch.testing.assert_close(two[name], one[name], atol=1e-3, rtol=1e-3, msg=name)
+    assert runner.Record.read(run_folder(tmp_path)).processes == 2
+
+
+def test_what_it_prints_is_what_the_record_says(unbroken):
+    record = runner.Record.read(unbroken)
+    assert record.complete
+    assert record.threads == 1
+    assert sorted(path.name for path in unbroken.iterdir()) == [
+        "maps.npz",
+        "model.safetensors",
+        "record.json",
+        "state.safetensors",
+        "vocabulary.json",
+    ]
+
+
+def test_a_finished_run_is_not_overwritten_unasked(unbroken):
+    before = (unbroken / "state.safetensors").read_bytes()
+    result = heed(*TRAIN, "--runs", unbroken.parents[1])
+    one_line(result, "--resume", "--overwrite")
+    assert (unbroken / "state.safetensors").read_bytes() == before
+
+
+def test_a_damaged_state_is_named(unbroken, tmp_path):
+    folder = run_folder(tmp_path)
+    folder.mkdir(parents=True)
+    content = (unbroken / "state.safetensors").read_bytes()
+    (folder / "state.safetensors").write_bytes(content[: len(content) // 2])
+    one_line(heed(*TRAIN, "--runs", tmp_path, "--resume"), folder / "state.safetensors", "damaged")
+
+
+# ------------------------------------------------------------------ one clear line
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "publish"])
+def test_an_unknown_name_is_answered_with_the_nearest(command):
+    one_line(heed(command, "bahdanau_gramar"), "'bahdanau_gramar'", "bahdanau_grammar")
+
+
+def test_a_missing_corpus_says_how_to_get_it(tmp_path):
+    result = heed("train", "bahdanau_everyday", "--tatoeba", tmp_path, "--runs", tmp_path)
+    one_line(result, tmp_path, "python -m heed fetch tatoeba")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_corpus_cannot_be_fetched():
+    one_line(heed("fetch", "wikipedia"), "'wikipedia'", "tatoeba")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")  # below a file there is no folder, not even for root
+    result = heed(*TRAIN, "--runs", tmp_path / "file" / "runs")
+    one_line(result, tmp_path / "file", "Not a directory")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_disk_that_refuses_is_named(tmp_path, monkeypatch, number):
+    def refuse(descriptor):
+        raise OSError(number, os.strerror(number), str(tmp_path))
+
+    monkeypatch.setattr(files.os, "fsync", refuse)
+    one_line(heed(*TRAIN, "--runs", tmp_path), os.strerror(number), tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_nothing_trained_yet_is_said(tmp_path):
+    result = heed("evaluate", "bahdanau_grammar", HEED_TRAINED=str(tmp_path))
+    one_line(result, tmp_path / "bahdanau_grammar" / "card.json", "missing")
+
+
+def test_nothing_to_publish_is_said(tmp_path):
+    result = heed("publish", "bahdanau_grammar", "--runs", tmp_path)
+    one_line(result, "nothing to publish", "seed 0 is not finished")
+
+
+def test_no_folder_for_the_book_is_said(tmp_path):
+    one_line(heed("serve", "--folder", tmp_path), tmp_path, "make book")
+
+
+# ------------------------------------------------------------------ list, publish, evaluate
+
+
+def test_list_shows_every_experiment_and_what_is_not_trained_here(tmp_path):
+    result = heed("list", HEED_TRAINED=str(tmp_path))
+    assert result.exit_code == 0
+    lines = {line.split()[0]: line for line in result.stdout.splitlines()}
+    assert lines.keys() == table.EXPERIMENTS.keys()
+    assert "not trained here" in lines["bahdanau_paper"]
+    assert "no weights yet" in lines["bahdanau_grammar"]
+
+
+@pytest.fixture
+def small(unbroken, monkeypatch, tmp_path):
+    """The run of this file as a row of the table, published."""
+    row = runner.with_steps(table.find("bahdanau_reverse"), STEPS)
+    row = runner.replace(row, trained=True, seeds=(1,), claims=())
+    monkeypatch.setitem(table.EXPERIMENTS, row.name, row)
+    monkeypatch.setenv("HEED_TRAINED", str(tmp_path))
+    result = heed("publish", row.name, "--runs", unbroken.parents[1])
+    assert result.exit_code == 0, result.output
+    assert "bleu_by_length.3-8" in result.stdout
+    assert "not complete" not in result.stdout
+    return tmp_path / row.name
+
+
+def test_evaluate_finds_the_numbers_of_the_card(small):
+    result = heed("evaluate", "bahdanau_reverse")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert {line[0] for line in lines} >= {"bleu", "aer", "exact_match", "valid_loss"}
+    for name, now, card, before in lines:
+        assert card == "card"
+        assert float(now) == pytest.approx(float(before), abs=2e-3), name
+
+
+def test_list_shows_the_main_number(small):
+    assert "BLEU" in next(
+        line for line in heed("list").stdout.splitlines() if line.startswith("bahdanau_reverse")
+    )
+
+
+def test_damaged_weights_are_named(small):
+    weights = small / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[len(content) // 2] ^= 1
+    weights.write_bytes(content)
+    one_line(heed("evaluate", "bahdanau_reverse"), weights, "not the file that its card describes")
+
+
+def test_a_truncated_card_is_named_by_evaluate_and_does_not_break_list(small):
+    card = small / "card.json"
+    card.write_text(card.read_text()[:500])
+    one_line(heed("evaluate", "bahdanau_reverse"), card, "damaged")
+    result = heed("list")
+    assert result.exit_code == 0
+    assert "damaged" in result.stdout
+
+
+def test_what_is_published_can_be_asked(small):
+    answer = trained.load("bahdanau_reverse").translate("a b c")
+    assert answer.source == ("a", "b", "c")
+    assert answer.weights.shape[1] == 4
+
+
+# ------------------------------------------------------------------ serve
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "index.html").write_text("<h1>the book</h1>")
+    for name in ("lab.mjs", "ort.wasm", "view.js", "style.css", "words.json"):
+        (tmp_path / name).write_bytes(b"x")
+    web = server(tmp_path, host="127.0.0.1", port=0)
+    thread = threading.Thread(target=web.serve_forever, daemon=True)
+    thread.start()
+    yield web
+    web.shutdown()
+    web.server_close()
+    thread.join()
+
+
+def ask(web, path):
+    connection = http.client.HTTPConnection("127.0.0.1", web.server_address[1], timeout=10)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer, body
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/", "text/html"),
+        ("/lab.mjs", "text/javascript"),
+        ("/view.js", "text/javascript"),
+        ("/ort.wasm", "application/wasm"),
+        ("/words.json", "application/json"),
+        ("/style.css", "text/css"),
+    ],
+)
+def test_a_file_is_served_as_what_it_is(site, path, kind):
+    answer, _ = ask(site, path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].split(";")[0] == kind
+
+
+def test_nothing_outside_the_book_is_served(site, tmp_path, capfd):
+    for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/nothing"):
+        answer, body = ask(site, path)
+        assert answer.status == 404
+        assert b"root:" not in body
+
+
+def test_a_port_in_use_is_said(site, tmp_path):
+    port = site.server_address[1]
+    one_line(heed("serve", "--folder", tmp_path, "--port", port), port, "in use", "--port")

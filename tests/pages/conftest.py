@@ -5,17 +5,11 @@ import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
 from chromium import ARGUMENTS, find
-from playwright.sync_api import Browser
-from reader import Visit, look_at
-
-from heed.__main__ import server
-
-ROOT = Path(__file__).parents[2]
+from playwright.sync_api import Browser, Page, sync_playwright
+from reader import PATIENCE, ROOT, Visit, look_at, serving
 
 
 @pytest.fixture(scope="session")
@@ -36,20 +30,26 @@ def address(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     top = tmp_path_factory.mktemp("server")
     (top / "somewhere").mkdir()
     (top / "somewhere" / "book").symlink_to(site)
-    web = server(top, host="127.0.0.1", port=0)
-    thread = Thread(target=web.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{web.server_port}/somewhere/book"
-    web.shutdown()
-    web.server_close()
-    thread.join()
+    with serving(top) as host:
+        yield f"{host}/somewhere/book"
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
+def browser() -> Iterator[Browser]:
     program = find()
     assert program is not None, "no Chromium; run make test, or set CHROMIUM"
-    return {"executable_path": program, "args": ARGUMENTS, "headless": True}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,19 +6,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
-from reader import Log, Visit, settle
+from reader import Log, Visit, pages, settle
 
-ROOT = Path(__file__).parents[2]
 HEAVIEST = 1_200_000  # bytes, gzipped, of a page before its lab
-
-
-def pages() -> list[str]:
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-    return [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
-
 
 PAGES = pages()
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]

@@ -1,10 +1,40 @@
-"""A reader with a browser, who notes what a page does."""
+"""A reader with a browser, who notes what a page does. For the tests of the pages and the bench."""
 
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
 
+import yaml
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response
+
+from heed.__main__ import server
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 120_000  # milliseconds: on a machine that trains a model beside it, all takes long
+
+
+def pages() -> list[str]:
+    """The pages of the book in their order, as in chapters/03_additive."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return [toc["root"], *(c["file"] for part in toc["parts"] for c in part["chapters"])]
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address of `folder` on a free port, for as long as the block lasts."""
+    web = server(folder, host="127.0.0.1", port=0)
+    thread = Thread(target=web.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{web.server_port}"
+    finally:
+        web.shutdown()
+        web.server_close()
+        thread.join()
 
 
 @dataclass
@@ -57,6 +87,18 @@ def settle(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def weigh(browser: Browser, home: str, name: str) -> dict[str, int]:
+    """What a reader who comes to this page first has to fetch: gzipped bytes of each file."""
+    log, page = Log(home), browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    log.watch(page)
+    page.goto(f"{home}/{name}.html")
+    settle(page)
+    sizes = log.sizes()
+    page.close()
+    return sizes
+
+
 def serious(page: Page) -> dict[str, list[str]]:
     """What axe finds serious or critical: the rule, and the first places that break it."""
     return {
@@ -85,6 +127,7 @@ _SILENT = "img:not([alt]), article img[alt=''], article svg[role=img]:not([aria-
 def look_at(browser: Browser, address: str, name: str) -> Visit:
     log, url = Log(address), f"{address}/{name}.html"
     page = browser.new_page(color_scheme="light")
+    page.set_default_timeout(PATIENCE)
     log.watch(page)
     page.goto(url)
     settle(page)
@@ -100,6 +143,7 @@ def look_at(browser: Browser, address: str, name: str) -> Visit:
     axe = {}
     for theme in ("light", "dark"):  # unwatched: axe itself fetches, and misses, stylesheets
         page = browser.new_page(color_scheme=theme)
+        page.set_default_timeout(PATIENCE)
         page.goto(url)
         settle(page)
         assert page.evaluate("document.documentElement.dataset.theme") == theme
@@ -107,6 +151,7 @@ def look_at(browser: Browser, address: str, name: str) -> Visit:
         page.close()
 
     phone = browser.new_page(viewport={"width": 390, "height": 780}, has_touch=True)
+    phone.set_default_timeout(PATIENCE)
     log.watch(phone)
     phone.goto(url)
     settle(phone)

@@ -89,9 +89,7 @@ def test_several_words_on_both_sides_are_only_possible():
         ),
     ],
 )
-def test_spans_of_time_tell_direction_number_and_unit_apart(
-    sign, unit, english, french, expected
-):
+def test_spans_of_time_tell_direction_number_and_unit_apart(sign, unit, english, french, expected):
     pair = pair_of("span", choices=[unit, 5, sign])
     assert (" ".join(pair.source), " ".join(pair.target)) == (english, french)
     assert links(pair) == expected

@@ -88,9 +88,7 @@ def test_clean_leaves_plain_spaces_and_composed_letters():
 
 def test_long_pairs_are_dropped_on_either_side(lines):
     path = lines(["a b c d\tx y", "a b c\tw x y z", "a b c\tx y z", "a\tx"])
-    pairs = load(
-        path, longest_source=3, longest_target=3, valid_share=0.0, test_share=0.0
-    ).train
+    pairs = load(path, longest_source=3, longest_target=3, valid_share=0.0, test_share=0.0).train
     assert [len(p.source) for p in pairs] == [3, 1]
 
 
@@ -354,9 +352,7 @@ def real(tmp_path_factory):
 
 
 def test_the_real_sentences_are_read_and_split_by_english_sentence(real):
-    sources = {
-        name: {p.source for p in getattr(real, name)} for name in ("train", "valid", "test")
-    }
+    sources = {name: {p.source for p in getattr(real, name)} for name in ("train", "valid", "test")}
     assert len(real.train) > 15_000
     assert 0.015 < len(real.test) / len(set.union(*sources.values())) < 0.035
     assert not sources["train"] & (sources["test"] | sources["valid"])

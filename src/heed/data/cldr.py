@@ -60,9 +60,7 @@ _NO_PLACE_OR_TONGUE = frozenset({"XA", "XB", "ZZ", "QO"})
 # One field has other letters in some languages: stand-alone months, weekdays of the region.
 _SAME_FIELD = {"L": "M", "c": "E", "e": "E"}
 _FIELD = re.compile(r"%\((?P<field>\w+)\)s|(?P<literal>(?:[^%]|%(?!\())+)")
-_MARKS = re.compile(
-    r"[.,;&()\[\]/]"
-)  # "St. Pierre & Miquelon", "Myanmar (Burma)": not told apart
+_MARKS = re.compile(r"[.,;&()\[\]/]")  # "St. Pierre & Miquelon", "Myanmar (Burma)": not told apart
 _TOKENIZED = ("en", "fr")
 _HOLE = 0xE000  # private use: stands in a pattern where a list item goes
 _PLAIN_WORD = re.compile(r"\d+(?:[.,:]\d+)*(?!\w)|\w+(?:[-'’]\w+)*|[^\w\s]")
@@ -107,9 +105,7 @@ def cldr_pairs(
         if pair is None or pair.source in pairs:
             vain += 1
             if vain > 2_000:
-                raise ValueError(
-                    f"count={count}: only {len(pairs)} different phrases are found"
-                )
+                raise ValueError(f"count={count}: only {len(pairs)} different phrases are found")
             continue
         pairs[pair.source], vain = pair, 0
     return list(pairs.values())
@@ -148,9 +144,7 @@ class _Draw:
 
     def _time(self) -> list[Side]:
         value = datetime.time(self.random.randrange(24), self.random.randrange(0, 60, 15))
-        return [
-            [_Piece(format_time(value, "short", locale=loc), "time")] for loc in self.locales
-        ]
+        return [[_Piece(format_time(value, "short", locale=loc), "time")] for loc in self.locales]
 
     def _unit(self) -> list[Side]:
         unit, amount = self.random.choice(_UNITS), self.random.choice(_AMOUNTS)
@@ -274,9 +268,7 @@ def _list(names: Sequence[str], locale: Locale) -> Side:
 # ---------------------------------------------------------------------------- pairs
 
 
-def _compose(
-    phrases: Sequence[tuple[str, list[Side]]], languages: tuple[str, str]
-) -> Pair | None:
+def _compose(phrases: Sequence[tuple[str, list[Side]]], languages: tuple[str, str]) -> Pair | None:
     """Phrases side by side with semicolons, and the links of their fields.
 
     None where ``tokenize`` would cut the whole text otherwise than piece by piece: then the

@@ -236,9 +236,7 @@ def _download(url: str, folder: Path, show: bool) -> bytes:
                 while piece := answer.read(1 << 16):
                     bar.update(received.write(piece))
                     if received.tell() > _MOST_BYTES:
-                        raise TatoebaError(
-                            f"{url} sends more than {_MOST_BYTES:,} bytes: refused"
-                        )
+                        raise TatoebaError(f"{url} sends more than {_MOST_BYTES:,} bytes: refused")
     except urllib.error.HTTPError as fault:
         raise TatoebaError(f"{url} answers {fault.code} {fault.reason}; {by_hand}") from None
     except urllib.error.URLError as fault:

@@ -11,7 +11,7 @@ from heed.scores import Additive
 
 def test_masked():
     assert ch03.masked.check([0.73, 0.27, 0])
-    assert ch03.masked.check(torch.tensor([2.0, 1.0]).softmax(0).tolist() + [0.0])
+    assert ch03.masked.check([*torch.tensor([2.0, 1.0]).softmax(0).tolist(), 0.0])
 
 
 @pytest.mark.parametrize(

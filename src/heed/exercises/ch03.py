@@ -147,6 +147,10 @@ def _of(score: Callable[[Tensor, Tensor], Tensor]) -> Attend:
     return lambda query, keys: score(query, keys).softmax(-1)
 
 
+def _last_alone(query: Tensor, keys: Tensor) -> Tensor:
+    return (keys[-1, 0] * torch.arange(len(keys))).softmax(0).expand(len(query), -1)
+
+
 def _suspects() -> list[tuple[str, Attend, bool]]:
     """Name, how it gets its weights, and whether they depend on the keys. Four numbers a vector."""
     with torch.random.fork_rng(devices=[]):
@@ -157,7 +161,7 @@ def _suspects() -> list[tuple[str, Attend, bool]]:
         ("Additive", _of(learnt), True),
         ("ScaledDot", _of(ScaledDot()), True),
         ("Cosine", _of(Cosine()), True),
-        ("the last key alone", lambda q, k: (k[-1, 0] * torch.arange(len(k))).softmax(0).expand(len(q), -1), True),
+        ("the last key alone", _last_alone, True),
         ("Location", _of(blind), False),
         ("everywhere alike", lambda q, k: torch.full((len(q), len(k)), 1 / len(k)), False),
     ]  # fmt: skip

@@ -7,7 +7,9 @@ the picture that stands in the README.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,20 @@ def first_looks(trace: AttentionTrace, pair: Pair) -> list[tuple[str, str, bool]
         )
         for j, word in enumerate(pair.target)
     ]
+
+
+def wrong_looks(links: Sequence[AbstractSet[Link]], pairs: Sequence[Pair]) -> Counter[str]:
+    """The looks that no gold link covers, in words, with how often each occurs.
+
+    links: for each pair what the model found, one link a target word at most
+    """
+    looks: Counter[str] = Counter()
+    for found, pair in zip(links, pairs, strict=True):
+        for i, j in found - pair.possible:
+            gold = sorted(k for k, at in pair.sure if at == j)
+            meant = " ".join(pair.source[k] for k in gold) or "nothing"
+            looks[f"{pair.target[j]} looks at {pair.source[i]}, gold says {meant}"] += 1
+    return looks
 
 
 def alignment(

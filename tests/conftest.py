@@ -7,9 +7,7 @@ from hypothesis import settings
 torch.set_num_threads(1)  # recurrent models are faster so, and two runs give the same bits
 
 # The same examples on every run and no clock: a red test is red for everybody.
-settings.register_profile(
-    "book", derandomize=True, deadline=None, database=None, max_examples=100
-)
+settings.register_profile("book", derandomize=True, deadline=None, database=None, max_examples=100)
 settings.load_profile("book")
 
 

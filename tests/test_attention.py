@@ -91,6 +91,13 @@ def test_a_masked_score_may_be_anything_even_infinite():
     assert masked_softmax(scores, keep).tolist() == [[0.5, 0.5, 0.0, 0.0]]
 
 
+def test_a_mask_is_stronger_than_any_score():
+    """Filling masked places with −10⁹, as much public code does, would turn this one round."""
+    scores = torch.tensor([[-1e12, -1e12, 0.0]])
+    keep = torch.tensor([[True, True, False]])
+    assert masked_softmax(scores, keep).tolist() == [[0.5, 0.5, 0.0]]
+
+
 def test_a_score_that_is_not_a_number_is_not_swept_under_the_mask():
     scores = torch.tensor([[0.0, float("nan"), 0.0]])
     keep = torch.tensor([[True, True, False]])
@@ -108,6 +115,14 @@ def test_a_query_with_nothing_to_look_at_gets_zeros_and_a_finite_zero_gradient()
     assert scores.grad.isfinite().all()
     assert (scores.grad[1] == 0.0).all()
     assert (scores.grad[0] != 0.0).all()
+
+
+def test_no_nan_arises_on_the_way_so_a_hunt_for_one_finds_nothing_here():
+    scores = torch.randn(Q, K, requires_grad=True)
+    keep = torch.ones(Q, K, dtype=torch.bool)
+    keep[1] = False
+    with torch.autograd.set_detect_anomaly(True):
+        masked_softmax(scores, keep).square().sum().backward()
 
 
 def test_a_query_without_a_view_does_not_disturb_its_neighbours():

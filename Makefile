@@ -150,7 +150,7 @@ bench: $(STAMPS)/contributor $(STAMPS)/browser html
 # In an environment of its own: repo2docker is no part of the book.
 binder:
 	@test -x _build/repo2docker/bin/jupyter-repo2docker || { $(PYTHON) -m venv _build/repo2docker \
-		&& _build/repo2docker/bin/python -m pip install --quiet --disable-pip-version-check jupyter-repo2docker==2026.4.0; }
+		&& _build/repo2docker/bin/python -m pip install -qq --disable-pip-version-check jupyter-repo2docker==2026.4.0; }
 	_build/repo2docker/bin/jupyter-repo2docker --no-build --no-run --debug .
 
 # Every package of the environment at its exact version, but for our own and for a build tag

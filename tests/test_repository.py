@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+import heed
+from heed.data.text import tokenize
+
 ROOT = Path(__file__).parents[1]
 PROSE = [
     ROOT / "README.md",
@@ -151,6 +154,18 @@ def test_names_in_the_prose_exist_in_the_code(name: str) -> None:
     theirs = {"MultiheadAttention", "key_padding_mask", "scaled_dot_product_attention", "json"}
     theirs |= {"shipped", "minutes", "full"}  # values of a chapter's parameter
     assert not words - names_in_code() - theirs
+
+
+def test_the_sentence_on_the_welcome_page_is_what_the_model_writes() -> None:
+    english, french = re.findall(r"^> (\S.*)$", text("book", "welcome.md"), re.MULTILINE)
+    written = heed.load("bahdanau_grammar").translate(english).words
+    assert list(written) == tokenize(french, "fr")
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    for code in re.findall(r"```python\n(.*?)```", text("README.md"), re.DOTALL):
+        exec(code, {})
+    assert "accord" in capsys.readouterr().out
 
 
 def test_both_licences_are_there() -> None:

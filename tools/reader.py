@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import yaml
 from axe_playwright_python.sync_playwright import Axe
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page, Response
 from heed.__main__ import server
 
 ROOT = Path(__file__).resolve().parents[1]
+PHONE = {"width": 390, "height": 780}
 PATIENCE = 120_000  # milliseconds: on a machine that trains a model beside it, all takes long
 
 
@@ -110,7 +112,7 @@ def serious(page: Page) -> dict[str, list[str]]:
 
 @dataclass
 class Visit:
-    """All that the tests want to know of one page, from four looks at it."""
+    """All that the tests want to know of one page, from five looks at it."""
 
     log: Log
     sizes: dict[str, int]
@@ -141,16 +143,22 @@ def look_at(browser: Browser, address: str, name: str) -> Visit:
     page.close()
 
     axe = {}
-    for theme in ("light", "dark"):  # unwatched: axe itself fetches, and misses, stylesheets
-        page = browser.new_page(color_scheme=theme)
+    looks: dict[str, dict[str, Any]] = {
+        "light": {"color_scheme": "light"},
+        "dark": {"color_scheme": "dark"},
+        "phone": {"viewport": PHONE},
+    }
+    for look, how in looks.items():  # unwatched: axe itself fetches, and misses, stylesheets
+        page = browser.new_page(**how)
         page.set_default_timeout(PATIENCE)
         page.goto(url)
         settle(page)
-        assert page.evaluate("document.documentElement.dataset.theme") == theme
-        axe[theme] = serious(page)
+        if look != "phone":
+            assert page.evaluate("document.documentElement.dataset.theme") == look
+        axe[look] = serious(page)
         page.close()
 
-    phone = browser.new_page(viewport={"width": 390, "height": 780}, has_touch=True)
+    phone = browser.new_page(viewport=PHONE, has_touch=True)
     phone.set_default_timeout(PATIENCE)
     log.watch(phone)
     phone.goto(url)

@@ -10,6 +10,8 @@ import pytest
 from nbformat import NotebookNode
 from run_chapters import CHAPTERS, code_cells, fingerprint, without_magics
 
+from heed.experiments.table import EXPERIMENTS
+
 PATHS = sorted(CHAPTERS.glob("*.ipynb"))
 LARGEST = 1_000_000  # bytes: what still fits into a review
 SHORTEST_ALT = 30  # characters: "a plot" says nothing
@@ -129,6 +131,22 @@ def test_outputs_are_of_today(path: Path) -> None:
         f"{path.stem} is older than its code, the package or the weights it loads; "
         f"run: make chapters CHAPTER={path.stem}"
     )
+
+
+@chapter
+def test_experiments_are_named_in_full(path: Path) -> None:
+    """f"{model}_grammar" would hide from the fingerprint which weights a chapter shows."""
+    hidden = [
+        part.value
+        for _, tree in trees(read(path))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+        if isinstance(part, ast.Constant) and "_" in part.value.strip()
+        for name in EXPERIMENTS
+        if name.startswith(part.value) or name.endswith(part.value)
+    ]
+    assert not hidden
 
 
 @chapter

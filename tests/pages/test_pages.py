@@ -43,10 +43,10 @@ def test_a_phone_needs_no_scrolling_sideways(visit: Callable[[str], Visit], name
         assert widest <= width
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
 @every_page
-def test_axe_finds_nothing_serious(visit: Callable[[str], Visit], name: str, theme: str) -> None:
-    assert visit(name).axe[theme] == {}
+def test_axe_finds_nothing_serious(visit: Callable[[str], Visit], name: str, look: str) -> None:
+    assert visit(name).axe[look] == {}
 
 
 @every_page

@@ -32,6 +32,15 @@ def list_of_references(
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
 
 
+def pictures_that_scroll(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """On a phone a wide picture scrolls in its own box; who has a keyboard must get into it."""
+    box = '<figure class="heed-picture"'
+    if box in context.get("body", ""):
+        context["body"] = context["body"].replace(box, f'{box} tabindex="0"')
+
+
 def icons_from_the_font(app: Sphinx, exception: Exception | None) -> None:
     """The theme brings its icons twice: as a font, which its stylesheet needs anyway, and as a
     script of 540 kB gzipped. The font is enough.
@@ -45,5 +54,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # 900: after MyST-NB, which puts the state there at the default priority of 500.
     app.connect("html-page-context", without_widget_state, priority=900)
     app.connect("html-page-context", list_of_references)
+    app.connect("html-page-context", pictures_that_scroll)
     app.connect("build-finished", icons_from_the_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heed.viz.bottleneck import common, found_along, retelling, vectors, wiring
+from heed.data.pairs import Pair
+from heed.viz.bottleneck import common, found_along, lags, retelling, vectors, wiring
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=7)
 
@@ -83,3 +84,26 @@ def test_vectors_of_all_sentences_are_equally_many_numbers():
     assert "long: 0%" in drawn.alt
     with pytest.raises(ValueError, match="2 vectors, but 1 names"):
         vectors(strips, ["short"], ["h 1", "c 1", "h 2", "c 2"])
+
+
+def counted(pair, *, reverse):
+    """The same by walking through time, one step after another."""
+    words = list(range(len(pair.source)))
+    read = [*(words[::-1] if reverse else words), None]  # None: EOS
+    time = [("read", i) for i in read] + [("write", j) for j in range(len(pair.target))]
+    return sorted((j, time.index(("write", j)) - time.index(("read", i))) for i, j in pair.sure)
+
+
+@pytest.mark.parametrize("reverse", [True, False])
+def test_lags_are_steps_that_can_be_counted(reverse):
+    links = frozenset({(0, 0), (1, 2), (2, 1), (3, 4), (3, 3)})
+    pair = Pair(source=tuple("abcd"), target=tuple("vwxyz"), sure=links, possible=links)
+    assert sorted(lags(pair, reverse=reverse)) == counted(pair, reverse=reverse)
+
+
+def test_reversal_changes_the_shortest_lag_and_not_the_mean_of_a_straight_sentence():
+    links = frozenset((i, i) for i in range(9))
+    pair = Pair(source=tuple("abcdefghi"), target=tuple("abcdefghi"), sure=links, possible=links)
+    forward, back = ([lag for _, lag in lags(pair, reverse=r)] for r in (False, True))
+    assert sum(forward) == sum(back)
+    assert (min(forward), min(back)) == (10, 2)

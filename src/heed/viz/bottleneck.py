@@ -9,6 +9,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from heed.data.pairs import Pair
 from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
 
 # ---------------------------------------------------------------------------- what came through
@@ -242,3 +243,21 @@ def vectors(
         f"The {count} numbers that each sentence becomes, as strips of coloured cells. All "
         f"strips are equally long. {'; '.join(busy)}.",
     )
+
+
+# ---------------------------------------------------------------------------- how long a word waits
+
+
+def lags(pair: Pair, *, reverse: bool) -> list[tuple[int, int]]:
+    """For each sure link of a pair: target position, and steps from reading to writing.
+
+    The encoder takes one step a word and one for EOS, which it reads last, then the decoder one
+    step a word. ``reverse``: the source words are read from the last to the first.
+    """
+    words = len(pair.source)
+    waited = []
+    for i, j in sorted(pair.sure, key=lambda link: link[::-1]):
+        read = words - i if reverse else i + 1
+        written = words + 1 + (j + 1)
+        waited.append((j, written - read))
+    return waited

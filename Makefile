@@ -142,7 +142,7 @@ train: $(STAMPS)/reader
 	$(PY) -m heed train $(NAME)
 
 bench: $(STAMPS)/contributor $(STAMPS)/browser html
-	$(PY) benchmarks/bench.py
+	@set -e; for bench in benchmarks/*.py; do echo "$$bench"; $(PY) $$bench; done
 
 # ---------------------------------------------------------------- housekeeping
 

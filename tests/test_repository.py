@@ -113,14 +113,14 @@ def test_links_to_files_arrive(path: Path) -> None:
 
 def test_readme_lists_exactly_the_chapters_that_exist() -> None:
     linked = set(re.findall(r"\(chapters/([\w]+)\.ipynb\)", text("README.md")))
-    assert linked == {path.stem for path in (ROOT / "chapters").glob("*.ipynb")}
+    assert linked == {path.stem for path in (ROOT / "chapters").glob("[0-9]*.ipynb")}
 
 
 def test_the_book_lists_exactly_the_chapters_that_exist() -> None:
     toc = yaml.safe_load(text("_toc.yml"))
     files = {c["file"] for part in toc["parts"] for c in part["chapters"]}
     listed = {file.removeprefix("chapters/") for file in files if file.startswith("chapters/")}
-    assert listed == {path.stem for path in (ROOT / "chapters").glob("*.ipynb")}
+    assert listed == {path.stem for path in (ROOT / "chapters").glob("[0-9]*.ipynb")}
 
 
 def test_chapters_to_come_are_not_there_and_the_others_are() -> None:

@@ -12,7 +12,7 @@ from run_chapters import CHAPTERS, code_cells, fingerprint, without_magics
 
 from heed.experiments.table import EXPERIMENTS
 
-PATHS = sorted(CHAPTERS.glob("*.ipynb"))
+PATHS = sorted(CHAPTERS.glob("[0-9]*.ipynb"))
 LARGEST = 1_000_000  # bytes: what still fits into a review
 SHORTEST_ALT = 30  # characters: "a plot" says nothing
 

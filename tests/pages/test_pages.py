@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -81,11 +82,21 @@ def test_search_finds_and_asks_no_other_host(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_rocket_opens_this_chapter_in_binder(site: Path, name: str) -> None:
-    soup = BeautifulSoup((site / f"{name}.html").read_text("utf-8"), "html.parser")
-    links = [str(a["href"]) for a in soup.select("a[href^='https://mybinder.org/']")]
+    rocket = "a[href^='https://mybinder.org/']"
+    links = [str(a["href"]) for a in soup(site / f"{name}.html").select(rocket)]
     assert len(links) == 1
     place = rf"/v2/gh/[\w-]+/[\w-]+/main\?urlpath=lab/tree/{name}\.ipynb"
     assert re.fullmatch(rf"https://mybinder\.org{place}", links[0])
+
+
+@cache
+def soup(file: Path) -> BeautifulSoup:
+    return BeautifulSoup(file.read_text("utf-8"), "lxml")
+
+
+@cache
+def places(file: Path) -> set[str]:
+    return {str(tag["id"]) for tag in soup(file).find_all(id=True)}
 
 
 @every_page
@@ -93,15 +104,12 @@ def test_every_inner_link_arrives(site: Path, name: str) -> None:
     """The file is there, and the place in it too."""
     here = site / f"{name}.html"
     broken = []
-    for link in BeautifulSoup(here.read_text("utf-8"), "html.parser").select("a[href]"):
+    for link in soup(here).select("a[href]"):
         target = urlsplit(str(link["href"]))
         if target.scheme or target.netloc:
             continue
         file = (here.parent / unquote(target.path)).resolve() if target.path else here
-        if not file.is_file():
+        place = unquote(target.fragment) if file.suffix == ".html" else ""
+        if not file.is_file() or (place and place not in places(file)):
             broken.append(link["href"])
-        elif target.fragment and file.suffix == ".html":
-            soup = BeautifulSoup(file.read_text("utf-8"), "html.parser")
-            if soup.find(id=unquote(target.fragment)) is None:
-                broken.append(link["href"])
     assert broken == []

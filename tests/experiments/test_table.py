@@ -1,4 +1,5 @@
 from dataclasses import asdict, replace
+from functools import cache
 
 import pytest
 import torch
@@ -89,6 +90,12 @@ def test_a_claim_needs_exactly_one_side():
 # ------------------------------------------------------------------ what is shipped
 
 
+@cache
+def loaded(data):
+    """Each corpus is drawn once for all the rows that use it."""
+    return data.load()
+
+
 def number(path: str, card: Card) -> float:
     name, colon, metric = path.rpartition(":")
     return (Card.read(find(name).folder) if colon else card).number(metric)
@@ -131,7 +138,7 @@ class TestShipped:
 
         trained = load(experiment)
         try:
-            corpus = experiment.data.load()
+            corpus = loaded(experiment.data)
         except FileNotFoundError as absent:
             pytest.skip(str(absent))
         assert corpus.source_vocab == trained.source_vocab

@@ -1,0 +1,150 @@
+"""What our choices cost or gain, as ratios: two ways side by side, turn about, on one thread.
+
+A ratio travels from one machine to another better than a time. Each line is the median of some
+turns; a turn runs one way and then the other, so that both meet the same weather. Words are drawn
+at random: only speed is measured here.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from heed.attention import Attention
+from heed.data.batches import Batch
+from heed.data.vocabulary import PAD
+from heed.evaluation.decoding import greedy
+from heed.experiments.table import find
+from heed.models.translator import DecoderOutput
+from heed.scores import Additive, ScaledDot
+from heed.training.loop import Precision, train
+from heed.training.objectives import translation_loss
+
+TURNS = 7
+WORDS = 6_000
+SENTENCES, SOURCE, TARGET = 64, 12, 14
+
+Way = Callable[[], object]
+
+
+def seconds(way: Way) -> float:
+    began = time.perf_counter()
+    way()
+    return time.perf_counter() - began
+
+
+def ratio(way: Way, other: Way, turns: int = TURNS) -> float:
+    """How many times as long `way` takes as `other`."""
+    way(), other()  # the first time pays for what is set up once
+    return statistics.median(seconds(way) / seconds(other) for _ in range(turns))
+
+
+def a_batch() -> Batch:
+    source = torch.randint(4, WORDS, (SENTENCES, SOURCE))
+    target = torch.randint(4, WORDS, (SENTENCES, TARGET))
+    return Batch(
+        source=source,
+        source_lengths=torch.full((SENTENCES,), SOURCE),
+        target=target,
+        target_lengths=torch.full((SENTENCES,), TARGET),
+    )
+
+
+def everyday_translator() -> nn.Module:
+    row = find("bahdanau_everyday")
+    return row.build(row.config(source_vocab=WORDS, target_vocab=WORDS))
+
+
+def training(precision: Precision) -> Way:
+    """One training step of the everyday translator."""
+    model, batch = everyday_translator(), a_batch()
+    config = replace(find("bahdanau_everyday").train, precision=precision)
+    endless = iter(lambda: batch, None)
+    steps = train(model, endless, lambda m, b: translation_loss(m, b, label_smoothing=0.1), config)
+    return lambda: next(steps)
+
+
+class Fixed(nn.Module):
+    """A translator that has made up its mind: the same scores whatever it is asked."""
+
+    def __init__(self, logits: Tensor) -> None:
+        super().__init__()
+        self.logits = logits
+
+    def forward(self, *_: Tensor) -> DecoderOutput:
+        return DecoderOutput(self.logits, {})
+
+
+def cross_entropy(ours: bool) -> Way:
+    """Loss and its gradient on a table of scores."""
+    batch = a_batch()
+    logits = torch.randn(SENTENCES, TARGET - 1, WORDS, requires_grad=True)
+    wanted = batch.target[:, 1:].flatten()
+
+    def our_loss() -> Tensor:
+        return translation_loss(Fixed(logits), batch, label_smoothing=0.1)
+
+    def their_loss() -> Tensor:
+        scores = logits.flatten(0, 1)
+        return F.cross_entropy(scores, wanted, label_smoothing=0.1, ignore_index=PAD)
+
+    loss = our_loss if ours else their_loss
+    return lambda: torch.autograd.grad(loss(), logits)
+
+
+def attending(score: Additive | ScaledDot, length: int = 64, d: int = 128) -> Way:
+    attention, query, keys = Attention(score), torch.randn(1, length, d), torch.randn(1, length, d)
+
+    def look() -> None:
+        with torch.inference_mode():
+            attention(query, keys, keys)
+
+    return look
+
+
+def decoding(together: bool) -> Way:
+    """Greedy translation of a batch, at once or sentence by sentence."""
+    model, batch = everyday_translator().eval(), a_batch()
+    rows = [slice(None)] if together else [slice(i, i + 1) for i in range(SENTENCES)]
+
+    def translate() -> None:
+        for row in rows:
+            greedy(model, batch.source[row], batch.source_lengths[row], max_steps=TARGET)
+
+    return translate
+
+
+def comparisons() -> Iterator[tuple[str, float]]:
+    yield (
+        "training step, bfloat16 against float32",
+        ratio(training("bfloat16"), training("float32")),
+    )
+    yield (
+        "cross-entropy, ours against PyTorch's",
+        ratio(cross_entropy(ours=True), cross_entropy(ours=False)),
+    )
+    additive, scaled = Additive(d_q=128, d_k=128, d_hidden=128), ScaledDot()
+    yield (
+        "attention of 64 words, additive against scaled dot",
+        ratio(attending(additive), attending(scaled), turns=50),
+    )
+    yield (
+        f"{SENTENCES} sentences translated one by one against all at once",
+        ratio(decoding(together=False), decoding(together=True), turns=3),
+    )
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    print("\nratios of time")
+    for what, times in comparisons():
+        print(f"  {what:58} {times:7.2f} ×", flush=True)
+
+
+if __name__ == "__main__":
+    main()

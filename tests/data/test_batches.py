@@ -139,7 +139,7 @@ def test_batches_of_like_length_waste_less_than_a_tenth_on_padding():
 
 def test_long_and_short_batches_come_mixed():
     """Sorted batches would make an epoch that begins with short sentences, ends with long."""
-    lengths = lengths_like_real_text(20_000)
+    lengths = lengths_like_real_text(64 * 64)  # one pool
     batches = bucketed(lengths, batch_size=64, generator=generator())
     means = torch.tensor([sum(lengths[row][0] for row in b) / len(b) for b in batches])
     place = torch.arange(len(batches), dtype=torch.float32)

@@ -55,7 +55,8 @@ class BahdanauConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(known)}")
         if self.tie_output and self.d_maxout != self.d_embedding:
             raise ValueError(
-                f"tie_output needs d_maxout = d_embedding, not {self.d_maxout} and {self.d_embedding}"
+                "tie_output needs d_maxout = d_embedding, "
+                f"not {self.d_maxout} and {self.d_embedding}"
             )
 
 
@@ -175,7 +176,10 @@ class Bahdanau(nn.Module):
         return DecoderOutput(logits, {"cross": torch.stack(weights, 1).unsqueeze(1)})
 
     def _advance(
-        self, s: Float[Tensor, "batch d_state"], drive: Float[Tensor, "batch triple"], encoded: Annotations
+        self,
+        s: Float[Tensor, "batch d_state"],
+        drive: Float[Tensor, "batch triple"],
+        encoded: Annotations,
     ) -> tuple[
         Float[Tensor, "batch d_state"],
         Float[Tensor, "batch annotation"],

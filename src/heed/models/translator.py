@@ -60,5 +60,7 @@ def select(record: Record, rows: Int[Tensor, " chosen"]) -> Record:
     picked = {}
     for item in fields(record):  # type: ignore[arg-type]
         value = getattr(record, item.name)
-        picked[item.name] = torch.index_select(value, 0, rows) if isinstance(value, Tensor) else value
+        picked[item.name] = (
+            torch.index_select(value, 0, rows) if isinstance(value, Tensor) else value
+        )
     return replace(record, **picked)  # type: ignore[type-var]

@@ -21,6 +21,7 @@ PORT ?= 8000
 BUDGET ?= shipped
 SEED ?= 0
 NAME ?=
+ARGS ?=
 CHAPTER ?=
 
 # The environment's own programs first: node from PyPI, jupyter kernels, pyright.
@@ -36,7 +37,8 @@ help:
 	@echo 'make test               install, build, lint, run every test and every chapter'
 	@echo 'make chapters           run the chapters in place (CHAPTER=03_additive for one; BUDGET=minutes and'
 	@echo '                        SEED=1 write a copy to runs/chapters instead)'
-	@echo 'make train NAME=...     train one experiment again; python -m heed list names them'
+	@echo 'make train NAME=...     train one experiment again (ARGS=--resume goes on with it); python -m heed'
+	@echo '                        list names them'
 	@echo 'make lab                open the chapters in JupyterLab'
 	@echo 'make bench              time and memory of each chapter, weight of each page'
 	@echo 'make lint               ruff and pyright'
@@ -139,7 +141,7 @@ chapters: $(STAMPS)/reader
 
 train: $(STAMPS)/reader
 	@test -n '$(NAME)' || { echo 'Which one? make train NAME=bahdanau_grammar. The names:'; $(PY) -m heed list; exit 2; }
-	$(PY) -m heed train $(NAME)
+	$(PY) -m heed train $(NAME) $(ARGS)
 
 bench: $(STAMPS)/contributor $(STAMPS)/browser html
 	@set -e; for bench in benchmarks/*.py; do echo "$$bench"; $(PY) $$bench; done

@@ -33,6 +33,8 @@ def find() -> str | None:
 
 def install() -> None:
     """Debian's chromium, where we may: root and apt-get."""
+    if "CHROMIUM" in os.environ:
+        sys.exit(f"CHROMIUM={os.environ['CHROMIUM']} is no program")
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         sys.exit("No Chromium found. Install one, or set CHROMIUM=/path/to/chrome; then go on.")
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

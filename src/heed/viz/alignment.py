@@ -74,18 +74,18 @@ def first_looks(trace: AttentionTrace, pair: Pair) -> list[tuple[str, str, bool]
     ]
 
 
-def wrong_looks(links: Sequence[AbstractSet[Link]], pairs: Sequence[Pair]) -> Counter[str]:
-    """The looks that no gold link covers, in words, with how often each occurs.
+def wrong_looks(
+    links: Sequence[AbstractSet[Link]], pairs: Sequence[Pair]
+) -> dict[str, Counter[str]]:
+    """For each target word, what it looked at where no gold link goes; the worst words first.
 
     links: for each pair what the model found, one link a target word at most
     """
-    looks: Counter[str] = Counter()
+    looks: dict[str, Counter[str]] = {}
     for found, pair in zip(links, pairs, strict=True):
-        for i, j in found - pair.possible:
-            gold = sorted(k for k, at in pair.sure if at == j)
-            meant = " ".join(pair.source[k] for k in gold) or "nothing"
-            looks[f"{pair.target[j]} looks at {pair.source[i]}, gold says {meant}"] += 1
-    return looks
+        for i, j in sorted(found - pair.possible):
+            looks.setdefault(pair.target[j], Counter())[pair.source[i]] += 1
+    return dict(sorted(looks.items(), key=lambda item: -item[1].total()))
 
 
 def alignment(

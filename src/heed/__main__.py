@@ -1,4 +1,4 @@
-"""The command line: ``python -m heed`` list, train, evaluate, publish, fetch, serve."""
+"""The command line: ``python -m heed`` list, train, evaluate, publish, export, fetch, serve."""
 
 import errno
 import os
@@ -40,13 +40,22 @@ def one_clear_line() -> Iterator[None]:
     from heed.data.corpora import CorpusError
     from heed.experiments.cards import CardError
     from heed.experiments.files import InUse
+    from heed.experiments.graphs import ExportError
     from heed.experiments.runner import Interrupted, RunError
     from heed.experiments.table import UnknownExperiment
     from heed.training.loop import Diverged
 
     try:
         yield
-    except (CardError, CorpusError, InUse, RunError, UnknownExperiment, Diverged) as fault:
+    except (
+        CardError,
+        CorpusError,
+        Diverged,
+        ExportError,
+        InUse,
+        RunError,
+        UnknownExperiment,
+    ) as fault:
         complain(str(fault.args[0] if fault.args else fault))
     except OSError as fault:
         what = os.strerror(fault.errno) if fault.errno else str(fault)
@@ -186,6 +195,31 @@ def publish(
             if seeds["mean"] is not None:
                 typer.echo(f"{metric:36} {seeds['mean']:9.4f} ± {seeds['std']:.4f}")
         typer.echo(f"{experiment.folder}" + ("" if card.complete else " (not complete)"))
+
+
+@app.command("export")
+def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) -> None:
+    """Put the shipped model beside its weights as ONNX, for the pages; needs requirements-dev.txt.
+
+    Compared with PyTorch on held-out sentences first, and not written if it differs.
+    """
+    with one_clear_line():
+        import torch
+
+        from heed.experiments.export import export, require_tools
+        from heed.experiments.table import find
+        from heed.experiments.trained import load
+
+        require_tools()
+        torch.set_num_threads(threads)
+        experiment = find(name)
+        trained = load(experiment)
+        manifest = export(trained, experiment.data.load(tatoeba=tatoeba))
+        for file, about in manifest["files"].items():
+            typer.echo(f"{trained.folder / file}  {about['bytes']:,} bytes")
+        for name, value in manifest["parity"].items():
+            if name != "lengths":
+                typer.echo(f"  {name:34} {value:9.4g}")
 
 
 @app.command()

@@ -89,7 +89,7 @@ def _line(name: str, words: Sequence[str], right: set[int], style: str, fault: s
         for i, word in enumerate(words)
     ]
     return (
-        '<div style="display:flex;gap:.75em;align-items:baseline;margin:.15em 0">'
+        '<div style="display:flex;gap:.75em;align-items:baseline;line-height:1.65;margin:.1em 0">'
         f'<span style="flex:0 0 4.2em;color:{INK};font-size:.85em">{name}</span>'
         f'<span style="flex:1;min-width:0">{" ".join(shown)}</span></div>'
     )

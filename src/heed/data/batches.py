@@ -13,7 +13,7 @@ from heed.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
 @dataclass(frozen=True)
 class Batch:
-    """Source rows end with ``EOS``; target rows run from ``BOS`` to ``EOS``. The rest is ``PAD``."""
+    """Source rows end with ``EOS``, target rows run from ``BOS`` to ``EOS``; the rest is ``PAD``."""
 
     source: Int[Tensor, "batch source"]
     source_lengths: Int[Tensor, " batch"]
@@ -21,7 +21,9 @@ class Batch:
     target_lengths: Int[Tensor, " batch"]
 
 
-def pad(rows: Sequence[Sequence[int]]) -> tuple[Int[Tensor, "batch longest"], Int[Tensor, " batch"]]:
+def pad(
+    rows: Sequence[Sequence[int]],
+) -> tuple[Int[Tensor, "batch longest"], Int[Tensor, " batch"]]:
     """The rows filled up with ``PAD`` to the longest, and their true lengths."""
     lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
     longest = max((len(row) for row in rows), default=0)
@@ -41,9 +43,7 @@ def encode_batch(
 ) -> Batch:
     """Pairs as one batch, in the order given."""
     source, source_lengths = encode_source([pair.source for pair in pairs], source_vocab)
-    target, target_lengths = pad(
-        [[BOS, *target_vocab.encode(pair.target), EOS] for pair in pairs]
-    )
+    target, target_lengths = pad([[BOS, *target_vocab.encode(pair.target), EOS] for pair in pairs])
     return Batch(source, source_lengths, target, target_lengths)
 
 

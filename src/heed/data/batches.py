@@ -13,7 +13,7 @@ from heed.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
 @dataclass(frozen=True)
 class Batch:
-    """Source rows end with ``EOS``, target rows run from ``BOS`` to ``EOS``; the rest is ``PAD``."""
+    """Source rows end with ``EOS``, target rows run ``BOS`` to ``EOS``; the rest is ``PAD``."""
 
     source: Int[Tensor, "batch source"]
     source_lengths: Int[Tensor, " batch"]

@@ -9,6 +9,7 @@ import io
 from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -49,7 +50,11 @@ def picture(figure: Figure, alt: str) -> Picture:
     if not alt.strip():
         raise ValueError("a picture needs alt text that says what to see")
     sink = io.StringIO()
-    settings = {"svg.hashsalt": "heed", "svg.fonttype": "none", "font.family": "sans-serif"}
+    settings: dict[Any, str] = {
+        "svg.hashsalt": "heed",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+    }
     with matplotlib.rc_context(settings):
         figure.savefig(
             sink, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}

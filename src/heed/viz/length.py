@@ -74,7 +74,8 @@ def line_plot(
             markersize=5,
             **style,
         )
-        ends.append((curve.x[-1], curve.y[-1], name, style["color"]))
+        reach = curve.width[-1] if curve.width else 0  # a name must not stand on the bar
+        ends.append((curve.x[-1] + reach, curve.y[-1], name, style["color"]))
     if xlim:
         axes.set_xlim(*xlim)
     if ylim:

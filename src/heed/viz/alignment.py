@@ -155,7 +155,7 @@ def errors_by_phenomenon(
     metrics: those of a card.
     """
     ranked = sorted(metrics[group].items(), key=lambda item: -item[1]["mean"])
-    figure = Figure(figsize=(6.4, 0.24 * len(ranked) + 1.1), layout="constrained")
+    figure = Figure(figsize=(6.4, 0.2 * len(ranked) + 1.1), layout="constrained")
     axes = figure.add_subplot()
     for row, (_, spread) in enumerate(ranked):
         seeds = [value for value in spread["seeds"] if value is not None]

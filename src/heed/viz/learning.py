@@ -112,7 +112,7 @@ def learning_curve(
     # Step 0 has no place on a log scale; it stands where the first half step would be.
     first = min(step for step in steps if step) / 2
     above.plot([step or first for step in steps], precision, color=RING, marker="o", markersize=3.5)
-    above.set_ylim(0, 1)
+    above.set_ylim(0, 1.05)
     above.set_ylabel("first looks on\na gold link")
     places, values = [each["step"] for each in losses], [each["valid_loss"] for each in losses]
     below.plot(places, values, color=STYLES[1]["color"], marker="s", markersize=3)

@@ -191,8 +191,9 @@ def main(arguments: Sequence[str]) -> None:
     folder = Path(arguments[0]) if arguments else Path("book/_static")
     pair = classic()
     trace = gold_map(load("bahdanau_grammar"), pair)
-    (folder / "alignment-1992.svg").write_text(alignment(trace, pair).svg, "utf-8")
-    _drawn(trace, pair).savefig(
+    turned = "mirrored adjectives"
+    (folder / "alignment-1992.svg").write_text(alignment(trace, pair, frame=turned).svg, "utf-8")
+    _drawn(trace, pair, frame=turned).savefig(
         folder / "alignment-1992.png",
         dpi=160,
         transparent=True,

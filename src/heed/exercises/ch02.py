@@ -12,7 +12,7 @@ from heed.evaluation.decoding import greedy
 from heed.layers.gru import reverse_each
 from heed.models.seq2seq import Seq2Seq
 
-_DOTS = "It returns None so far. Replace the dots with your answer, then run the cell again."
+_DOTS = "It returns None so far: replace the dots."
 
 
 def _all(function: Callable[..., Any], cases: list[tuple[tuple, Any]]) -> bool:

@@ -384,3 +384,12 @@ def test_the_states_of_the_real_models_survive_the_beam(build, width):
             np.testing.assert_allclose(hypothesis.weights, expected, atol=1e-9)
         else:
             assert hypothesis.weights is None
+
+
+def test_a_translation_shows_its_words_and_not_its_map() -> None:
+    from heed.evaluation.decoding import Translation
+
+    shown = Translation(
+        source=("a",), words=("le", "chat"), log_prob=0.0, weights=np.eye(3), finished=True
+    )
+    assert repr(shown) == "Translation('le chat')"

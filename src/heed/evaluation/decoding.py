@@ -62,6 +62,10 @@ class Translation:
     weights: Weights | None
     finished: bool
 
+    def __repr__(self) -> str:
+        """The words alone: a cell that ends in a translation should not print its whole map."""
+        return f"Translation({' '.join(self.words)!r})"
+
     def trace(self, name: str = "cross") -> AttentionTrace:
         """The weights with a name for each row and column; the two ends are ``</s>``."""
         if self.weights is None:

@@ -159,13 +159,20 @@ class TestShipped:
 
     def test_its_claims_hold(self, experiment):
         card = Card.read(experiment.folder)
+        untrained = []
         for claim in experiment.claims:
-            reference = claim.times or claim.above
+            reference = claim.times or claim.above or ""
+            rival, colon, _ = reference.rpartition(":")
+            if colon and find(rival) not in SHIPPED:
+                untrained.append(str(claim))
+                continue
             other = number(reference, card) if reference else None
             value = card.number(claim.metric)
             assert claim.holds(value, other), (
                 f"{claim}: {value:.4g} against {claim.bound(other):.4g}"
             )
+        if untrained:
+            pytest.skip(f"no weights to compare with yet: {'; '.join(untrained)}")
 
     @pytest.mark.slow
     def test_the_weights_score_what_the_card_says(self, experiment, measured):

@@ -155,6 +155,22 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             cell.metadata.pop(key, None)
         if not cell.metadata.get("tags", True):
             del cell.metadata["tags"]
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
+
+
+def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Printed text in one piece. It arrives in several, cut by the clock, and each would get a
+    box of its own on the page."""
+    whole: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        before = whole[-1] if whole else None
+        streams = before is not None and before.output_type == output.output_type == "stream"
+        if before is not None and streams and before.name == output.name:
+            before.text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 def run(source: Path, target: Path, parameters: dict[str, object]) -> float:

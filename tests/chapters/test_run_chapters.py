@@ -114,6 +114,15 @@ def test_a_chapter_runs_in_place_and_leaves_nothing_of_the_run(tree: Path) -> No
     assert [file.name for file in tree.glob("*.ipynb")] == ["01_small.ipynb"]
 
 
+def test_printed_text_is_kept_in_one_piece() -> None:
+    def said(text: str, name: str = "stdout") -> nbformat.NotebookNode:
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    shown = nbformat.v4.new_output("display_data", data={"text/plain": "a picture"})
+    whole = run_chapters.joined([said("1"), said("\n"), shown, said("2"), said("oh", "stderr")])
+    assert [each.get("text") for each in whole] == ["1\n", None, "2", "oh"]
+
+
 def test_a_failing_chapter_keeps_its_old_outputs(tree: Path) -> None:
     path = tree / "01_small.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)

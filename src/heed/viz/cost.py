@@ -78,24 +78,22 @@ def storage(tensor: Tensor) -> int:
 
 def cost(costs: Mapping[str, Sequence[Cost]]) -> Picture:
     """Both costs against length, a line a score, on log scales. costs: name -> one a length."""
-    figure = Figure(figsize=(7.4, 3.2), layout="constrained")
+    figure = Figure(figsize=(7.8, 3.2), layout="constrained")
     time_axes, memory_axes = figure.subplots(1, 2)
     said = []
-    for place, ((name, line), style) in enumerate(zip(costs.items(), STYLES, strict=False)):
+    for (name, line), style in zip(costs.items(), STYLES, strict=False):
         lengths = [each.length for each in line]
         each_one = [each.seconds / each.comparisons * 1e9 for each in line]
         megabytes = [each.kept / 1e6 for each in line]
-        over = place % 2 == 0  # lines take turns, so that two names never meet
         for axes, values in ((time_axes, each_one), (memory_axes, megabytes)):
             axes.plot(lengths, values, markersize=4, linewidth=1.8, **style)
             axes.annotate(
                 name,
                 (lengths[-1], values[-1]),
-                xytext=(0, 7 if over else -7),
+                xytext=(7, 0),
                 textcoords="offset points",
                 color=style["color"],
-                ha="right",
-                va="bottom" if over else "top",
+                va="center",
             )
         said.append(
             f"{name} keeps {megabytes[0]:.2g} MB at length {lengths[0]} "
@@ -104,7 +102,6 @@ def cost(costs: Mapping[str, Sequence[Cost]]) -> Picture:
     for axes in (time_axes, memory_axes):
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.margins(y=0.15)
         axes.set_xlabel("words on each side")
         axes.xaxis.set_major_formatter("{x:.0f}")
         plain_axes(axes)

@@ -214,7 +214,8 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
         torch.set_num_threads(threads)
         experiment = find(name)
         trained = load(experiment)
-        manifest = export(trained, experiment.data.load(tatoeba=tatoeba))
+        corpus = experiment.data.load(tatoeba=tatoeba)
+        manifest = export(trained, corpus, limit=experiment.page_bytes)
         for file, about in manifest["files"].items():
             typer.echo(f"{trained.folder / file}  {about['bytes']:,} bytes")
         for name, value in manifest["parity"].items():

@@ -19,6 +19,7 @@ from heed.data.batches import encode_batch
 from heed.evaluation.decoding import beam
 from heed.experiments import export as exporting
 from heed.experiments import graphs, table
+from heed.experiments.cards import Card
 from heed.experiments.export import (
     DECODER,
     ENCODER,
@@ -32,6 +33,7 @@ from heed.experiments.export import (
     read_manifest,
     require_tools,
 )
+from heed.experiments.files import sha256
 from heed.experiments.graphs import FAMILIES, ExportError, Stored, family_of, pack
 from heed.experiments.runner import publish
 from heed.experiments.trained import load
@@ -358,8 +360,7 @@ def test_exporting_again_gives_the_same_bytes(complete, trained, corpus):
 
 def test_rounded_weights_are_judged_by_the_words(trained, corpus, monkeypatch):
     size = sum(each.bytes for each in pack(trained.model, limit=LARGEST).values())
-    monkeypatch.setattr(exporting, "LARGEST", size - 1 + exporting.NODES)
-    manifest = export(trained, corpus)
+    manifest = export(trained, corpus, limit=size - 1 + exporting.NODES)
     assert manifest["storage"]["int8"]
     assert "shipped_logits" not in manifest["bars"]
     assert manifest["parity"]["shipped_logits"] > 10 * manifest["parity"]["logits"]
@@ -510,9 +511,13 @@ def test_an_export_that_is_not_of_the_weights_beside_it_is_refused(complete, tmp
     "name", [n for n, row in table.EXPERIMENTS.items() if (row.folder / MANIFEST).exists()]
 )
 def test_shipped_graphs_are_of_the_shipped_weights(name):
-    manifest = read_manifest(table.find(name).folder)
+    row = table.find(name)
+    manifest = read_manifest(row.folder)
     assert manifest["experiment"] == name
-    assert sum(file["bytes"] for file in manifest["files"].values()) <= LARGEST
+    assert sum(file["bytes"] for file in manifest["files"].values()) <= row.page_bytes <= LARGEST
+    on_card = Card.read(row.folder).files
+    for file in (ENCODER, DECODER, MANIFEST):
+        assert on_card.get(file) == sha256((row.folder / file).read_bytes()), "export again"
     assert Parity(**manifest["parity"]).missed(manifest["bars"]) is None
 
 

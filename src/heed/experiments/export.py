@@ -16,7 +16,7 @@ import copy
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from heed.experiments.trained import Trained
 from heed.models.translator import DecoderOutput, StepOutput
 
 LARGEST = 4_000_000
-"""Bytes of both graphs together: what the page of a lab may weigh."""
+"""Bytes of both graphs together, at most; ``Experiment.page_bytes`` may ask for less."""
 
 NODES = 40_000
 """Bytes left for the nodes themselves."""
@@ -318,8 +318,10 @@ def _farthest(found: Sequence[Tensor | None], wanted: Tensor | None) -> float:
 # ------------------------------------------------------------------------------- writing
 
 
-def export(trained: Trained, corpus: Corpus) -> dict[str, Any]:
-    """Make the graphs, compare them, put them beside the weights; the manifest.
+def export(trained: Trained, corpus: Corpus, *, limit: int = LARGEST) -> dict[str, Any]:
+    """Make the graphs, compare them, put them beside the weights and on the card; the manifest.
+
+    limit: bytes that both graphs may have together; the largest matrices are rounded until they do.
 
     ``ExportError`` in one line, with nothing written: packages missing, a model of another kind,
     another corpus, a bar that does not hold.
@@ -331,7 +333,7 @@ def export(trained: Trained, corpus: Corpus) -> dict[str, Any]:
             f"the corpus gives other vocabularies than those of {name}: another version"
         )
     family = family_of(model)
-    parameters = pack(model, limit=LARGEST - NODES)
+    parameters = pack(model, limit=limit - NODES)
     stored_model = _rounded(model, parameters)
     lossless = stored_model is model
     files = {
@@ -343,8 +345,8 @@ def export(trained: Trained, corpus: Corpus) -> dict[str, Any]:
     bars = parity.bars(parameters, lossless=lossless)
     fault = parity.missed(bars)
     size = sum(map(len, files.values()))
-    if fault is None and size > LARGEST:
-        fault = f"the graphs have {size:,} bytes, not {LARGEST:,} at most"
+    if fault is None and size > limit:
+        fault = f"the graphs have {size:,} bytes, not {limit:,} at most"
     if fault is not None:
         raise ExportError(f"{name} is not exported: {fault}")
 
@@ -368,8 +370,10 @@ def export(trained: Trained, corpus: Corpus) -> dict[str, Any]:
     }
     for file, content in files.items():
         write_by_rename(trained.folder / file, content)
-    text = json.dumps(manifest, indent=1, allow_nan=False)
-    write_by_rename(trained.folder / MANIFEST, (compact(text) + "\n").encode())
+    files[MANIFEST] = (compact(json.dumps(manifest, indent=1, allow_nan=False)) + "\n").encode()
+    write_by_rename(trained.folder / MANIFEST, files[MANIFEST])
+    known = trained.card.files | {file: sha256(content) for file, content in files.items()}
+    replace(trained.card, files=known).write(trained.folder)
     return manifest
 
 

@@ -80,7 +80,8 @@ class Experiment:
     ``config`` makes the model's config once the vocabularies are known; everything else in it is
     fixed here. ``trained`` is False for sizes that stand here to be read and scaled up to, and for
     which no weights are shipped. ``half`` stores the weights as float16; ``width`` is the beam that
-    the metrics are measured with, 1 being greedy search.
+    the metrics are measured with, 1 being greedy search. ``page_bytes`` is what the model may weigh
+    in a page: ``python -m heed export`` rounds its largest matrices until it does.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     half: bool = True
     width: int = 1
+    page_bytes: int = 4_000_000
     trained: bool = True
     notes: str = ""
 
@@ -237,6 +239,7 @@ def seq2seq_everyday() -> Experiment:
         data=EverydayData(),
         train=ON_EVERYDAY,
         seeds=(0,),
+        page_bytes=3_150_000,
     )
 
 
@@ -259,6 +262,7 @@ def bahdanau_everyday() -> Experiment:
         data=EverydayData(),
         train=ON_EVERYDAY,
         seeds=(0,),
+        page_bytes=3_150_000,
         claims=(
             Claim(metric="bleu_tatoeba", at_least=42.0),
             Claim(metric="bleu_tatoeba", at_least=5.0, above="seq2seq_everyday:bleu_tatoeba"),

@@ -1,0 +1,33 @@
+// The longest run of words that two sentences have in the same order, gaps allowed: what "came
+// through" means. The same dynamic programme as `common` in heed/viz/bottleneck.py, ties included.
+
+/** Pairs of positions [in hypothesis, in reference]; of several longest runs the earliest one. */
+export function common(hypothesis, reference) {
+  const rows = hypothesis.length;
+  const columns = reference.length;
+  // best[i][j]: how many words hypothesis[i:] and reference[j:] share in order
+  const best = Array.from({ length: rows + 1 }, () => new Int32Array(columns + 1));
+  for (let i = rows - 1; i >= 0; i -= 1) {
+    for (let j = columns - 1; j >= 0; j -= 1) {
+      best[i][j] =
+        hypothesis[i] === reference[j]
+          ? best[i + 1][j + 1] + 1
+          : Math.max(best[i + 1][j], best[i][j + 1]);
+    }
+  }
+  const pairs = [];
+  let i = 0;
+  let j = 0;
+  while (i < rows && j < columns) {
+    if (hypothesis[i] === reference[j]) {
+      pairs.push([i, j]);
+      i += 1;
+      j += 1;
+    } else if (best[i + 1][j] >= best[i][j + 1]) {
+      i += 1;
+    } else {
+      j += 1;
+    }
+  }
+  return pairs;
+}

@@ -1,0 +1,47 @@
+// Ask whoever answers, and never faster than it answers.
+//
+//   asker(model) -> ask
+//       ask(changes)   sets them on the model at once and sends them off. While an answer is
+//                      outstanding nothing more is sent; only the latest settings wait. They go when
+//                      answer.count changes, or after 5 seconds without an answer.
+//       ask.stop()     for the view's clean-up.
+
+const PATIENCE = 5000;
+
+export function asker(model) {
+  let outstanding = false;
+  let waiting = false;
+  let timer = 0;
+  let count = model.get("answer")?.count;
+
+  const send = () => {
+    waiting = false;
+    outstanding = true;
+    clearTimeout(timer);
+    timer = setTimeout(release, PATIENCE);
+    model.save_changes();
+  };
+  const release = () => {
+    clearTimeout(timer);
+    outstanding = false;
+    if (waiting) send();
+  };
+  const heard = () => {
+    const now = model.get("answer")?.count;
+    if (now === count) return;
+    count = now;
+    release();
+  };
+  model.on("change:answer", heard);
+
+  const ask = (changes) => {
+    model.set(changes);
+    if (outstanding) waiting = true;
+    else send();
+  };
+  ask.stop = () => {
+    clearTimeout(timer);
+    model.off("change:answer", heard);
+  };
+  return ask;
+}

@@ -1,0 +1,134 @@
+// The only module that a page of the book loads: <heed-lab kind="alignment"> around a computed
+// example and <script type="application/json">{"settings": {…}, "answer": {…}, …}</script>.
+// Settings and everything else in there but "answer" become values of the view's model.
+//
+// The view is mounted at once and draws the answer that came with the page. When the lab comes
+// near, the model is fetched; from then on it answers each change of a setting. The latest change
+// wins and never do two answers run at once.
+//
+// For tests: data-count (the answer drawn last; 0 came with the page), data-live once the model has
+// answered, data-ms (the time from the change to the drawing).
+
+import {h, setText} from "./dom.js";
+import {say} from "./say.js";
+import {store} from "./store.js";
+
+const LANGUAGES = ["en"]; // of which there is a strings.<language>.json
+const LIVE = new Set(["alignment", "predict", "bottleneck"]); // kinds that ask a model
+const NEAR = "400px";
+
+const here = (path) => new URL(path, import.meta.url).href;
+const once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+
+const strings = once(async () => {
+  const spoken = document.documentElement.lang.split("-")[0];
+  const language = LANGUAGES.includes(spoken) ? spoken : "en";
+  return (await fetch(here(`strings.${language}.json`))).json();
+});
+
+class HeedLab extends HTMLElement {
+  #started = false;
+  #model;
+  #words;
+  #status;
+  #engine;
+  #busy = false;
+  #again = false;
+  #count = 0;
+
+  connectedCallback() {
+    if (this.#started) return;
+    this.#started = true;
+    this.#mount().catch((fault) => console.error(fault));
+  }
+
+  async #mount() {
+    const kind = this.getAttribute("kind");
+    const script = this.querySelector('script[type="application/json"]');
+    const { settings, answer, ...traits } = JSON.parse(script.textContent);
+    const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
+    this.#words = words;
+    this.#model = store({ ...traits, ...settings, strings: words, answer: { ...answer, count: 0 } });
+    const el = h("div", { class: "heed-view" });
+    this.#status = h("p", { class: "heed-status", role: "status" });
+    render({ model: this.#model, el });
+    this.replaceChildren(el, this.#status);
+    this.dataset.count = "0";
+    if (!LIVE.has(kind)) return;
+
+    this.#model.on("saved", () => this.#answer());
+    this.#say("page.example");
+    const near = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        near.disconnect();
+        this.#load(kind).catch((fault) => this.#fail("page.offline", fault));
+      },
+      { rootMargin: NEAR },
+    );
+    near.observe(this);
+  }
+
+  async #load(kind) {
+    const [runtime, engine] = await Promise.all([
+      import("./runtime.js"),
+      import(here(`answers/${kind}.js`)),
+    ]);
+    const names = engine.models(this.#model.get);
+    const size = await runtime.megabytes(names);
+    this.#say("page.loading", { size: size.toFixed(1) });
+    const models = await Promise.all(names.map(runtime.model));
+    this.#engine = (get) => engine.answer(get, models);
+    await this.#answer();
+  }
+
+  async #answer() {
+    if (!this.#engine) return;
+    this.#again = true;
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#once();
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #once() {
+    const start = performance.now();
+    try {
+      const answer = await this.#engine(this.#model.get);
+      this.#count += 1;
+      this.#model.set("answer", { ...answer, count: this.#count });
+    } catch (fault) {
+      this.#count += 1; // else whoever asks would wait for it
+      this.#model.set("answer", { ...this.#model.get("answer"), count: this.#count });
+      this.#fail("page.failed", fault);
+      return;
+    }
+    const ms = performance.now() - start;
+    this.dataset.ms = ms.toFixed(1);
+    this.dataset.count = String(this.#count);
+    this.dataset.live = "true";
+    this.#say("page.live", { ms: Math.max(1, Math.round(ms)) });
+  }
+
+  #say(key, values) {
+    delete this.#status.dataset.fault;
+    setText(this.#status, say(this.#words, key, values));
+  }
+
+  #fail(key, fault) {
+    this.#say(key);
+    this.#status.dataset.fault = "";
+    console.error(fault);
+  }
+}
+
+if (!customElements.get("heed-lab")) customElements.define("heed-lab", HeedLab);

@@ -1,0 +1,17 @@
+// The words of the interface. They stand in strings.<language>.json, flat, by lab.
+//
+//   say(strings, key, values) -> string     fills {name} from values; numbers as they are given.
+//                                           A key that is missing is shown itself, so it is seen.
+//   share(number) -> "0.71"                 how weights and probabilities are written everywhere
+
+export function say(strings, key, values = {}) {
+  const text = strings?.[key];
+  if (text === undefined) return key;
+  return text.replace(/\{(\w+)\}/g, (whole, name) =>
+    Object.hasOwn(values, name) ? String(values[name]) : whole,
+  );
+}
+
+export function share(number) {
+  return number.toFixed(2);
+}

@@ -72,17 +72,20 @@ $(STAMPS)/browser: | $(STAMPS)/contributor
 	@$(PY) tools/chromium.py
 	@touch $@
 
-# MathJax, served from our own host. npm only fetches it; nothing of it runs here.
+# MathJax and the runtime of the labs, served from our own host. npm only fetches them; nothing of
+# them runs here.
 book/_vendor/.stamp: package.json package-lock.json | $(STAMPS)/reader
 	@command -v npm >/dev/null || { echo 'Installing Node from PyPI …'; $(PIP) $(NODE_WHEEL); }
-	@echo 'Fetching MathJax …'
+	@echo 'Fetching MathJax and onnxruntime-web …'
 	@npm ci --ignore-scripts --loglevel=error >/dev/null
 	@rm -rf book/_vendor
-	@mkdir -p book/_vendor/mathjax/input/tex book/_vendor/mathjax/output/chtml/fonts
+	@mkdir -p book/_vendor/mathjax/input/tex book/_vendor/mathjax/output/chtml/fonts book/_vendor/ort
 	@cd node_modules/mathjax && cp LICENSE es5/tex-mml-chtml.js $(CURDIR)/book/_vendor/mathjax/ \
 		&& cp -R es5/a11y es5/sre $(CURDIR)/book/_vendor/mathjax/ \
 		&& cp -R es5/input/tex/extensions $(CURDIR)/book/_vendor/mathjax/input/tex/ \
 		&& cp -R es5/output/chtml/fonts/woff-v2 $(CURDIR)/book/_vendor/mathjax/output/chtml/fonts/
+	@cd node_modules/onnxruntime-web/dist \
+		&& cp ort.wasm.min.mjs ort-wasm-simd-threaded.mjs ort-wasm-simd-threaded.wasm $(CURDIR)/book/_vendor/ort/
 	@rm -rf node_modules
 	@touch $@
 

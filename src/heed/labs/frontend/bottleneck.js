@@ -1,0 +1,374 @@
+// The bottleneck lab: a story grows word by word, and comes back through one vector and with
+// attention. Settings: text. Reads besides: story, examples, backward, answer, strings.
+
+import {asker} from "./asking.js";
+import {button, group, slider, textBox} from "./controls.js";
+import {h, setText} from "./dom.js";
+import {diverging} from "./palette.js";
+import {say} from "./say.js";
+import {fitted, svg, through} from "./svg.js";
+
+const END = "</s>";
+const MOVED = 0.1; // a number that changed by more than this has moved
+const STRONG = 0.5; // a change that gets the full colour
+const QUIET = 500; // milliseconds without a new answer before one is spoken
+
+/** The story at each length that the slider stops at: [{words, text}], shortest first. */
+export function tellings(clauses) {
+  const words = clauses.join(" ").split(/\s+/u).filter(Boolean);
+  const stops = [];
+  words.forEach((word, at) => {
+    if (!/[\p{L}\p{N}]/u.test(word)) return; // a comma of its own is no word
+    const told = words.slice(0, at + 1).join(" ");
+    const bare = told.replace(/ (?=[,.;:!?])/gu, "").replace(/[\s,.;:!?]+$/u, "");
+    stops.push(`${bare.charAt(0).toUpperCase()}${bare.slice(1)}.`);
+  });
+  return stops.map((text, i) => ({ words: i + 1, text }));
+}
+
+/** What an answer says about how much came through: words of the attended line, and kept ones. */
+export function throughput(answer) {
+  const { target, kept } = answer.fixed;
+  const real = (words) => words.filter((word) => word !== END).length;
+  const n = target.filter((word, i) => kept[i] && word !== END).length;
+  const of = real(answer.attended.target);
+  return { n, of, share: of ? n / of : 0, words: real(answer.source) };
+}
+
+const letters = (text) => text.replace(/\s/gu, "").toLowerCase();
+
+/** One line of words under its name. */
+function wordLine(name, kind) {
+  const body = h("span", { class: "heed-line-words", lang: kind === "english" ? "en" : "fr" });
+  const element = h("p", { class: `heed-line heed-line-${kind}` }, h("b", {}, name), " ", body);
+  return {
+    element,
+    /** marks: for each word null or {class, said}; after: a last remark or "". */
+    draw(words, marks, after = "") {
+      const parts = [];
+      words.forEach((word, i) => {
+        if (word === END) return;
+        const mark = marks[i];
+        if (parts.length) parts.push(" ");
+        if (mark) {
+          const said = h("span", { class: "heed-said" }, ` (${mark.said})`);
+          parts.push(h("span", { class: mark.class, title: mark.said }, word, said));
+        } else {
+          parts.push(word);
+        }
+      });
+      if (after) parts.push(" ", h("i", {}, after));
+      body.replaceChildren(...parts);
+    },
+  };
+}
+
+/** Share of words that came through against length: a dot for each length that was visited. */
+function strip(tell, longest) {
+  const box = h("div", { class: "heed-strip", role: "img" });
+  const story = new Map(); // length -> share
+  const own = new Map(); // sentence -> {words, share}
+  let here = null;
+  let width = 0;
+  const HEIGHT = 128;
+  const [LEFT, RIGHT, TOP, BOTTOM] = [44, 10, 10, 34];
+
+  const percent = (share) => Math.round(100 * share);
+
+  function draw() {
+    if (!width) return;
+    const span = Math.max(longest, ...story.keys(), ...[...own.values()].map((o) => o.words), 10);
+    const x = (words) => LEFT + ((width - LEFT - RIGHT) * words) / span;
+    const y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
+    const parts = [];
+    for (const share of [0, 0.5, 1]) {
+      const at = y(share);
+      parts.push(svg("path", { class: "grid", d: `M${LEFT} ${at}H${width - RIGHT}` }));
+      const mark = { x: LEFT - 6, y: at + 4, "text-anchor": "end" };
+      parts.push(svg("text", mark, `${percent(share)} %`));
+    }
+    const every = span > 30 ? 10 : 5;
+    for (let words = 0; words <= span; words += every) {
+      const mark = { x: x(words), y: HEIGHT - BOTTOM + 15, "text-anchor": "middle" };
+      parts.push(svg("text", mark, String(words)));
+    }
+    const name = { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 3, "text-anchor": "middle" };
+    parts.push(svg("text", name, tell("strip_x")));
+    const dots = [...story].sort((a, b) => a[0] - b[0]);
+    const line = dots.map(([words, share]) => [x(words), y(share)]);
+    parts.push(svg("path", { class: "line", d: through(line) }));
+    for (const [cx, cy] of line) parts.push(svg("circle", { class: "dot", cx, cy, r: 3 }));
+    for (const { words, share } of own.values()) {
+      const [cx, cy] = [x(words), y(share)];
+      const d = `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z`;
+      parts.push(svg("path", { class: "own", d }));
+    }
+    if (here) {
+      parts.push(svg("circle", { class: "here", cx: x(here.words), cy: y(here.share), r: 7 }));
+    }
+    const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": true };
+    box.replaceChildren(svg("svg", size, ...parts));
+
+    const seen = [...dots, ...[...own.values()].map((o) => [o.words, o.share])];
+    const said = seen.slice(-16).map(([words, s]) => tell("strip_dot", { words, p: percent(s) }));
+    box.setAttribute("aria-label", tell("strip_label", { dots: said.join(", ") || "–" }));
+  }
+
+  const stop = fitted(box, (now) => {
+    width = now;
+    draw();
+  });
+  return {
+    element: h("figure", {}, h("figcaption", {}, tell("strip")), box),
+    /** seen: what throughput gives; its place on the story's line, or a sentence of its own. */
+    add(seen, place, sentence) {
+      here = { words: place ?? seen.words, share: seen.share };
+      if (place) story.set(place, seen.share);
+      else own.set(sentence, here);
+      draw();
+    },
+    away() {
+      here = null;
+      draw();
+    },
+    stop,
+  };
+}
+
+/** 255 steps of the diverging map as bytes, once. */
+let bytes = null;
+function colours() {
+  if (bytes) return bytes;
+  const probe = h("canvas", { width: 1, height: 1 });
+  const brush = probe.getContext("2d", { willReadFrequently: true });
+  bytes = new Uint8ClampedArray(4 * 255);
+  for (let i = 0; i < 255; i += 1) {
+    brush.fillStyle = diverging((i - 127) / 127).background;
+    brush.fillRect(0, 0, 1, 1);
+    bytes.set(brush.getImageData(0, 0, 1, 1).data, 4 * i);
+  }
+  return bytes;
+}
+
+const level = (x) => 127 + Math.round(127 * Math.max(-1, Math.min(1, x)));
+
+/** A row of cells, one pixel each; the style sheet stretches it. */
+function cells(name) {
+  const canvas = h("canvas", { class: name, width: 1, height: 1 });
+  return {
+    canvas,
+    draw(count, paint) {
+      if (canvas.width !== count) canvas.width = count;
+      const brush = canvas.getContext("2d");
+      const image = brush.createImageData(count, 1);
+      for (let i = 0; i < count; i += 1) paint(image.data, 4 * i, i);
+      brush.putImageData(image, 0, 0);
+    },
+  };
+}
+
+/** The vector: for each of its rows the numbers, and under them how far each has moved. */
+function vector(tell, backward) {
+  const grid = h("div", { class: "heed-vector", role: "img" });
+  const told = h("p", { class: "heed-note" });
+  const moved = h("p", { class: "heed-moved" });
+  const scale = cells("heed-scale");
+  const legend = h("p", { class: "heed-legend" }, "−1 ", scale.canvas, " 1");
+  let rows = [];
+  let now = null; // {sentence, words, values}
+  let before = null;
+
+  function paint() {
+    const map = colours();
+    scale.draw(127, (data, at, i) => data.set(map.subarray(8 * i, 8 * i + 4), at));
+    let count = 0;
+    now.values.forEach((numbers, row) => {
+      rows[row].numbers.draw(numbers.length, (data, at, i) => {
+        const from = 4 * level(numbers[i]);
+        data.set(map.subarray(from, from + 4), at);
+      });
+      rows[row].moved.draw(numbers.length, (data, at, i) => {
+        const change = before ? Math.abs(numbers[i] - before.values[row][i]) : 0;
+        if (change > MOVED) count += 1;
+        data.set([232, 89, 12, 255 * Math.min(1, change / STRONG)], at);
+      });
+    });
+    return count;
+  }
+
+  return {
+    element: h(
+      "figure",
+      {},
+      h("figcaption", {}, tell("vector")),
+      told,
+      grid,
+      moved,
+      legend,
+    ),
+    draw(state, sentence, words) {
+      // c has no bounds; the decoder shows it through a tanh, and so do we
+      const values = state.values.map((numbers, row) =>
+        state.names[row].startsWith("c") ? numbers.map(Math.tanh) : numbers,
+      );
+      if (!now || now.sentence !== sentence) {
+        const same = now && now.values.length === values.length;
+        before = same && now.values[0].length === values[0].length ? now : null;
+        now = { sentence, words, values };
+      }
+      if (rows.length !== values.length) {
+        rows = state.names.map(() => ({ numbers: cells("numbers"), moved: cells("moved") }));
+        const parts = rows.flatMap((row, i) => [
+          h("span", {}, state.names[i]),
+          h("span", {}, row.numbers.canvas, row.moved.canvas),
+        ]);
+        grid.replaceChildren(...parts);
+      }
+      const count = values.reduce((sum, row) => sum + row.length, 0);
+      const n = paint();
+      const large = values.flat().filter((x) => Math.abs(x) > STRONG).length;
+      setText(told, tell("vector_told", { count }) + (backward ? ` ${tell("backward")}` : ""));
+      const change = before && { from: before.words, to: words, n, count };
+      setText(moved, change ? tell("moved", change) : tell("unmoved"));
+      grid.setAttribute("aria-label", tell("vector_label", { count, words, large }));
+      grid.dataset.moved = before ? n : "";
+    },
+  };
+}
+
+export function render({ model, el }) {
+  const strings = model.get("strings");
+  const tell = (key, values) => say(strings, `bottleneck.${key}`, values);
+  const ask = asker(model);
+  const stops = tellings(model.get("story") ?? []);
+  const placeOf = (text) => stops.find((stop) => letters(stop.text) === letters(text))?.words;
+
+  const howLong = slider({
+    label: tell("length"),
+    min: 1,
+    max: Math.max(2, stops.length),
+    step: 1,
+    value: placeOf(model.get("text")) ?? stops.length,
+    format: (words) => tell(words === 1 ? "word" : "words", { n: words }),
+    onInput: (words) => tellIt(stops[words - 1].text),
+  });
+  const typed = textBox({
+    label: tell("text"),
+    value: model.get("text"),
+    onInput: (text) => ask({ text }),
+  });
+  const examples = (model.get("examples") ?? []).map((text) =>
+    button({ label: text, quiet: true, onPress: () => tellIt(text) }).element,
+  );
+
+  const offered = group(tell("try"), h("span", {}, tell("try")), ...examples);
+  offered.classList.add("heed-examples");
+
+  function tellIt(text) {
+    typed.value = text;
+    ask({ text });
+    const place = placeOf(text);
+    if (place) howLong.value = place;
+  }
+
+  const english = wordLine(tell("english"), "english");
+  const fixed = wordLine(tell("fixed"), "fixed");
+  const attended = wordLine(tell("attended"), "attended");
+  const count = h("p", { class: "heed-count" });
+  const note = h("p", { class: "heed-note heed-remark" });
+  const spoken = h("p", { class: "heed-said", role: "status" });
+  const chart = strip(tell, stops.length);
+  const inside = vector(tell, Boolean(model.get("backward")));
+  let quiet = 0;
+
+  function speak(text) {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      setText(spoken, text);
+    }, QUIET);
+  }
+
+  function remarks(answer) {
+    const strange = answer.source.filter((word, i) => !answer.known[i] && word !== END);
+    const said = [];
+    if (answer.message) said.push(tell(answer.message, { read: answer.read, of: answer.of }));
+    if (strange.length) {
+      const list = [...new Set(strange)].slice(0, 8);
+      const more = new Set(strange).size > list.length ? " …" : "";
+      said.push(tell("strange", { words: list.join(", ") + more }));
+    }
+    return said.join(" ");
+  }
+
+  function draw() {
+    const answer = model.get("answer");
+    if (!answer?.fixed) return;
+    const nothing = !answer.attended.target.length;
+    english.draw(
+      answer.source,
+      answer.source.map((_, i) => {
+        if (!answer.known[i]) return { class: "heed-strange", said: tell("unknown_word") };
+        return answer.lost[i] ? { class: "heed-lost", said: tell("lost") } : null;
+      }),
+    );
+    fixed.draw(
+      answer.fixed.target,
+      answer.fixed.kept.map((kept) =>
+        kept ? null : { class: "heed-made-up", said: tell("made_up") },
+      ),
+      nothing || answer.fixed.finished ? "" : tell("unfinished"),
+    );
+    attended.draw(
+      answer.attended.target,
+      [],
+      nothing || answer.attended.finished ? "" : tell("unfinished"),
+    );
+    const seen = throughput(answer);
+    setText(note, remarks(answer));
+    note.hidden = !note.textContent;
+    setText(count, nothing ? tell("nothing") : tell("count", { n: seen.n, m: seen.of }));
+    speak([count.textContent, note.textContent].filter(Boolean).join(" "));
+    if (nothing) {
+      chart.away();
+    } else {
+      const sentence = answer.source.join(" ");
+      const place = placeOf(answer.source.filter((word) => word !== END).join(""));
+      chart.add(seen, place, sentence);
+      inside.draw(answer.state, sentence, seen.words);
+    }
+  }
+
+  function pulled() {
+    const text = model.get("text");
+    if (typed.value !== text) typed.value = text;
+    const place = placeOf(text);
+    if (place) howLong.value = place;
+  }
+
+  el.replaceChildren(
+    h(
+      "div",
+      { class: "heed-sheet heed-bottleneck", role: "group", "aria-label": tell("label") },
+      howLong.element,
+      typed.element,
+      examples.length ? offered : null,
+      note,
+      h("div", { class: "heed-lines" }, english.element, fixed.element, attended.element),
+      count,
+      h("p", { class: "heed-note" }, tell("yardstick")),
+      spoken,
+      chart.element,
+      inside.element,
+    ),
+  );
+  model.on("change:answer", draw);
+  model.on("change:text", pulled);
+  draw();
+  return () => {
+    clearTimeout(quiet);
+    ask.stop();
+    chart.stop();
+    model.off("change:answer", draw);
+    model.off("change:text", pulled);
+  };
+}

@@ -1,0 +1,296 @@
+// Watch it being learnt: the map of a sentence at some thirty moments of training.
+// Settings: sentence, moment. Reads besides: data, strings. No model answers: all is in `data`.
+import {button, choice, slider} from "./controls.js";
+import {h, setText} from "./dom.js";
+import {common} from "./lcs.js";
+import {attentionMap} from "./map.js";
+import {say} from "./say.js";
+import {fitted, svg, through} from "./svg.js";
+
+const END = "</s>";
+const BEAT = 450; // milliseconds from one moment to the next while it plays
+const QUIET = 500; // milliseconds of rest before a moment is spoken
+
+/** Weights from bytes: moment × target × source, in 255ths. */
+export function unpacked(input, moments) {
+  const bytes = Uint8Array.from(atob(input.maps), (letter) => letter.charCodeAt(0));
+  const [rows, columns] = [input.target.length, input.source.length];
+  if (bytes.length !== moments * rows * columns) {
+    throw new Error(`maps of ${bytes.length} bytes are not ${moments} × ${rows} × ${columns}`);
+  }
+  return (moment, row) => {
+    const start = (moment * rows + row) * columns;
+    return Array.from(bytes.subarray(start, start + columns), (level) => level / 255);
+  };
+}
+
+/** The moment whose place is nearest. */
+export function nearest(places, x) {
+  let best = 0;
+  places.forEach((place, i) => {
+    if (Math.abs(place - x) < Math.abs(places[best] - x)) best = i;
+  });
+  return best;
+}
+
+/** Two curves over the steps on a log scale, one above the other, and a marker to drag. */
+function curves({ tell, number, steps, loss, onMoment }) {
+  const first = Math.min(...steps.filter((step) => step > 0)) / 2;
+  const last = Math.max(steps.at(-1), loss.length ? loss.at(-1)[0] : 1);
+  const highest = Math.ceil(Math.max(1, ...loss.map(([, , valid]) => valid)));
+  const [LEFT, RIGHT, TOP, GAP, PANEL, BOTTOM] = [40, 12, 20, 26, 64, 36];
+  let width = 0;
+  let right = null;
+  let moment = 0;
+  let places = [];
+
+  const marker = svg(
+    "g",
+    { class: "marker" },
+    svg("path", { class: "wide", d: "M0 0V0" }),
+    svg("path", { class: "thin", d: "M0 0V0" }),
+    svg("circle", { r: 6 }),
+  );
+  const box = h("div", { class: "heed-curves", role: "img" });
+
+  // Step 0 has no place on a log scale; it stands where the first half step would be.
+  const x = (step) => {
+    const part = Math.log(Math.max(step, first) / first) / Math.log(last / first);
+    return LEFT + (width - LEFT - RIGHT) * part;
+  };
+
+  function panel(top, name, highestOf, ticks, points, kind) {
+    const y = (value) => top + PANEL * (1 - value / highestOf);
+    const line = points.map(([step, value]) => [x(step), y(value)]);
+    return [
+      svg("text", { class: "name", x: LEFT, y: top - 8 }, name),
+      ...ticks.flatMap(([value, text]) => [
+        svg("path", { class: "grid", d: `M${LEFT} ${y(value)}H${width - RIGHT}` }),
+        svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, text),
+      ]),
+      svg("path", { class: `line ${kind}`, d: through(line) }),
+      ...line.map(([cx, cy]) => svg("circle", { class: `dot ${kind}`, cx, cy, r: 2 })),
+    ];
+  }
+
+  function frame() {
+    if (!width) return;
+    places = steps.map(x);
+    const parts = [];
+    let top = TOP;
+    if (right) {
+      const points = right.map((share, i) => [steps[i], share]);
+      const ticks = [
+        [0, "0 %"],
+        [1, "100 %"],
+      ];
+      parts.push(...panel(top, tell("right"), 1, ticks, points, "right"));
+      top += PANEL + GAP;
+    }
+    const points = loss.map(([step, , valid]) => [step, valid]);
+    const ticks = [
+      [0, "0"],
+      [highest, String(highest)],
+    ];
+    parts.push(...panel(top, tell("loss"), highest, ticks, points, "loss"));
+    const floor = top + PANEL;
+    const height = floor + BOTTOM;
+    for (let step = 1; step <= last; step *= 10) {
+      if (step < first) continue;
+      const mark = { x: x(step), y: floor + 16, "text-anchor": "middle" };
+      parts.push(svg("text", mark, number(step)));
+    }
+    const name = { x: (LEFT + width - RIGHT) / 2, y: floor + 32, "text-anchor": "middle" };
+    parts.push(svg("text", name, tell("steps")));
+    const [wide, thin, handle] = marker.children;
+    wide.setAttribute("d", `M0 ${TOP - 4}V${floor}`);
+    thin.setAttribute("d", `M0 ${TOP - 4}V${floor}`);
+    handle.setAttribute("cy", floor);
+    const size = { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" };
+    box.replaceChildren(svg("svg", size, ...parts, marker));
+    point();
+  }
+
+  function point() {
+    if (width) marker.style.transform = `translateX(${places[moment].toFixed(1)}px)`;
+  }
+
+  let held = null;
+  const dragged = (event) => {
+    if (event.pointerId !== held || !places.length) return;
+    onMoment(nearest(places, event.clientX - box.getBoundingClientRect().left));
+  };
+  box.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    held = event.pointerId;
+    box.setPointerCapture(held);
+    event.preventDefault();
+    dragged(event);
+  });
+  box.addEventListener("pointermove", dragged);
+  for (const over of ["pointerup", "pointercancel"]) {
+    box.addEventListener(over, () => {
+      held = null;
+    });
+  }
+
+  const stop = fitted(box, (now) => {
+    width = now;
+    frame();
+  });
+  return {
+    element: h("figure", {}, h("figcaption", {}, tell("curves")), box),
+    sentence(shares) {
+      right = shares;
+      frame();
+      const told = { from: loss[0]?.[2].toFixed(2), to: loss.at(-1)?.[2].toFixed(2) };
+      const also = shares
+        ? tell("curves_right", {
+            from: Math.round(100 * shares[0]),
+            to: Math.round(100 * shares.at(-1)),
+          })
+        : "";
+      box.setAttribute("aria-label", [tell("curves_label", told), also].join(" ").trim());
+    },
+    moment(at) {
+      moment = at;
+      point();
+    },
+    stop,
+  };
+}
+
+export function render({ model, el }) {
+  const strings = model.get("strings");
+  const tell = (key, values) => say(strings, `learning.${key}`, values);
+  const { steps, loss, inputs } = model.get("data");
+  const language = el.closest("[lang]")?.lang || "en";
+  const number = (n) => n.toLocaleString(language);
+  const weights = inputs.map(() => null); // unpacked when first looked at
+  const within = (at, length) => Math.max(0, Math.min(length - 1, Number(at) || 0));
+  const bare = (words) => words.filter((word) => word !== END);
+
+  let playing = 0;
+  let quiet = 0;
+
+  const which = choice({
+    label: tell("sentence"),
+    options: inputs.map(({ source }, i) => ({ value: i, label: bare(source).join(" ") })),
+    value: within(model.get("sentence"), inputs.length),
+    onInput: (sentence) => put({ sentence: Number(sentence) }),
+  });
+  const when = slider({
+    label: tell("moment"),
+    min: 0,
+    max: steps.length - 1,
+    step: 1,
+    value: within(model.get("moment"), steps.length),
+    format: (at) => tell("step", { step: number(steps[at]), last: number(steps.at(-1)) }),
+    onInput: (moment) => {
+      pause();
+      put({ moment });
+    },
+  });
+  const play = button({ label: tell("play"), onPress: () => (playing ? pause() : start()) });
+  const map = attentionMap({ strings, label: tell("map") });
+  const chart = curves({
+    tell,
+    number,
+    steps,
+    loss,
+    onMoment: (moment) => {
+      pause();
+      put({ moment });
+    },
+  });
+  const said = h("span", { class: "heed-line-words", lang: "fr" });
+  const title = h("b", {});
+  const count = h("p", { class: "heed-count" });
+  const spoken = h("p", { class: "heed-said", role: "status" });
+
+  function put(changes) {
+    model.set(changes);
+    model.save_changes();
+  }
+
+  function start() {
+    if (model.get("moment") >= steps.length - 1) put({ moment: 0 });
+    playing = setInterval(() => {
+      const next = within(model.get("moment"), steps.length) + 1;
+      if (next < steps.length) put({ moment: next });
+      if (next >= steps.length - 1 || !el.isConnected) pause();
+    }, BEAT);
+    play.label = tell("pause");
+    el.classList.add("heed-playing");
+  }
+
+  function pause() {
+    clearInterval(playing);
+    playing = 0;
+    play.label = tell("play");
+    el.classList.remove("heed-playing");
+  }
+
+  function draw() {
+    const sentence = within(model.get("sentence"), inputs.length);
+    const moment = within(model.get("moment"), steps.length);
+    const input = inputs[sentence];
+    weights[sentence] ??= unpacked(input, steps.length);
+    which.value = sentence;
+    when.value = moment;
+
+    const rows = input.target.map((_, row) => weights[sentence](moment, row));
+    map.draw({ query: input.target, key: input.source, weights: rows });
+
+    const words = input.said[moment].split(" ").filter(Boolean);
+    const right = new Set(common(words, bare(input.target)).map(([i]) => i));
+    setText(title, tell("writes", { step: number(steps[moment]) }));
+    const parts = words.flatMap((word, i) => [
+      i ? " " : null,
+      right.has(i)
+        ? word
+        : h("span", { class: "heed-made-up", title: tell("wrong") }, word),
+    ]);
+    said.replaceChildren(...parts.filter((part) => part !== null));
+
+    const goal = bare(input.target).length;
+    const told = [tell("count", { n: right.size, m: goal })];
+    if (input.right) told.push(tell("looks", { p: Math.round(100 * input.right[moment]) }));
+    setText(count, told.join(" "));
+    chart.moment(moment);
+    clearTimeout(quiet);
+    quiet = setTimeout(
+      () => setText(spoken, `${title.textContent} ${input.said[moment]} ${count.textContent}`),
+      QUIET,
+    );
+  }
+
+  function turned() {
+    chart.sentence(inputs[within(model.get("sentence"), inputs.length)].right);
+    draw();
+  }
+
+  el.replaceChildren(
+    h(
+      "div",
+      { class: "heed-sheet heed-learning", role: "group", "aria-label": tell("label") },
+      which.element,
+      h("div", { class: "heed-time" }, play.element, when.element),
+      h("p", { class: "heed-line" }, title, " ", said),
+      count,
+      spoken,
+      map.element,
+      chart.element,
+    ),
+  );
+  model.on("change:moment", draw);
+  model.on("change:sentence", turned);
+  turned();
+  return () => {
+    pause();
+    clearTimeout(quiet);
+    chart.stop();
+    model.off("change:moment", draw);
+    model.off("change:sentence", turned);
+  };
+}

@@ -6,9 +6,9 @@ import {button, group, slider, textBox} from "./controls.js";
 import {h, setText} from "./dom.js";
 import {diverging} from "./palette.js";
 import {say} from "./say.js";
+import {END, isWord, markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
-const END = "</s>";
 const MOVED = 0.1; // a number that changed by more than this has moved
 const STRONG = 0.5; // a change that gets the full colour
 const QUIET = 500; // milliseconds without a new answer before one is spoken
@@ -18,7 +18,7 @@ export function tellings(clauses) {
   const words = clauses.join(" ").split(/\s+/u).filter(Boolean);
   const stops = [];
   words.forEach((word, at) => {
-    if (!/[\p{L}\p{N}]/u.test(word)) return; // a comma of its own is no word
+    if (!isWord(word)) return;
     const told = words.slice(0, at + 1).join(" ");
     const bare = told.replace(/ (?=[,.;:!?])/gu, "").replace(/[\s,.;:!?]+$/u, "");
     stops.push(`${bare.charAt(0).toUpperCase()}${bare.slice(1)}.`);
@@ -29,39 +29,12 @@ export function tellings(clauses) {
 /** What an answer says about how much came through: words of the attended line, and kept ones. */
 export function throughput(answer) {
   const { target, kept } = answer.fixed;
-  const real = (words) => words.filter((word) => word !== END).length;
-  const n = target.filter((word, i) => kept[i] && word !== END).length;
-  const of = real(answer.attended.target);
-  return { n, of, share: of ? n / of : 0, words: real(answer.source) };
+  const n = target.filter((word, i) => kept[i] && isWord(word)).length;
+  const of = answer.attended.target.filter(isWord).length;
+  return { n, of, share: of ? n / of : 0, words: answer.source.filter(isWord).length };
 }
 
 const letters = (text) => text.replace(/\s/gu, "").toLowerCase();
-
-/** One line of words under its name. */
-function wordLine(name, kind) {
-  const body = h("span", { class: "heed-line-words", lang: kind === "english" ? "en" : "fr" });
-  const element = h("p", { class: `heed-line heed-line-${kind}` }, h("b", {}, name), " ", body);
-  return {
-    element,
-    /** marks: for each word null or {class, said}; after: a last remark or "". */
-    draw(words, marks, after = "") {
-      const parts = [];
-      words.forEach((word, i) => {
-        if (word === END) return;
-        const mark = marks[i];
-        if (parts.length) parts.push(" ");
-        if (mark) {
-          const said = h("span", { class: "heed-said" }, ` (${mark.said})`);
-          parts.push(h("span", { class: mark.class, title: mark.said }, word, said));
-        } else {
-          parts.push(word);
-        }
-      });
-      if (after) parts.push(" ", h("i", {}, after));
-      body.replaceChildren(...parts);
-    },
-  };
-}
 
 /** Share of words that came through against length: a dot for each length that was visited. */
 function strip(tell, longest) {
@@ -171,9 +144,9 @@ function cells(name) {
 function vector(tell, backward) {
   const grid = h("div", { class: "heed-vector", role: "img" });
   const told = h("p", { class: "heed-note" });
-  const moved = h("p", { class: "heed-moved" });
+  const moved = h("p", { class: "heed-says" });
   const scale = cells("heed-scale");
-  const legend = h("p", { class: "heed-legend" }, "−1 ", scale.canvas, " 1");
+  const legend = h("p", { class: "heed-legend", "aria-hidden": "true" }, "−1", scale.canvas, "1");
   let rows = [];
   let now = null; // {sentence, words, values}
   let before = null;
@@ -203,8 +176,7 @@ function vector(tell, backward) {
       h("figcaption", {}, tell("vector")),
       told,
       grid,
-      moved,
-      legend,
+      h("div", { class: "heed-under" }, moved, legend),
     ),
     draw(state, sentence, words) {
       // c has no bounds; the decoder shows it through a tanh, and so do we
@@ -271,9 +243,9 @@ export function render({ model, el }) {
     if (place) howLong.value = place;
   }
 
-  const english = wordLine(tell("english"), "english");
-  const fixed = wordLine(tell("fixed"), "fixed");
-  const attended = wordLine(tell("attended"), "attended");
+  const english = markedLine(tell("english"), "en");
+  const fixed = markedLine(tell("fixed"), "fr");
+  const attended = markedLine(tell("attended"), "fr");
   const count = h("p", { class: "heed-count" });
   const note = h("p", { class: "heed-note heed-remark" });
   const spoken = h("p", { class: "heed-said", role: "status" });
@@ -353,8 +325,8 @@ export function render({ model, el }) {
       typed.element,
       examples.length ? offered : null,
       note,
-      h("div", { class: "heed-lines" }, english.element, fixed.element, attended.element),
       count,
+      h("div", { class: "heed-lines" }, english.element, fixed.element, attended.element),
       h("p", { class: "heed-note" }, tell("yardstick")),
       spoken,
       chart.element,

@@ -5,9 +5,9 @@ import {h, setText} from "./dom.js";
 import {common} from "./lcs.js";
 import {attentionMap} from "./map.js";
 import {say} from "./say.js";
+import {END, isWord, markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
-const END = "</s>";
 const BEAT = 450; // milliseconds from one moment to the next while it plays
 const QUIET = 500; // milliseconds of rest before a moment is spoken
 
@@ -38,7 +38,7 @@ function curves({ tell, number, steps, loss, onMoment }) {
   const first = Math.min(...steps.filter((step) => step > 0)) / 2;
   const last = Math.max(steps.at(-1), loss.length ? loss.at(-1)[0] : 1);
   const highest = Math.ceil(Math.max(1, ...loss.map(([, , valid]) => valid)));
-  const [LEFT, RIGHT, TOP, GAP, PANEL, BOTTOM] = [40, 12, 20, 26, 64, 36];
+  const [LEFT, RIGHT, TOP, GAP, PANEL, BOTTOM] = [48, 12, 20, 26, 64, 36];
   let width = 0;
   let right = null;
   let moment = 0;
@@ -203,8 +203,7 @@ export function render({ model, el }) {
       put({ moment });
     },
   });
-  const said = h("span", { class: "heed-line-words", lang: "fr" });
-  const title = h("b", {});
+  const said = markedLine(tell("writes"), "fr");
   const count = h("p", { class: "heed-count" });
   const spoken = h("p", { class: "heed-said", role: "status" });
 
@@ -244,23 +243,17 @@ export function render({ model, el }) {
 
     const words = input.said[moment].split(" ").filter(Boolean);
     const right = new Set(common(words, bare(input.target)).map(([i]) => i));
-    setText(title, tell("writes", { step: number(steps[moment]) }));
-    const parts = words.flatMap((word, i) => [
-      i ? " " : null,
-      right.has(i)
-        ? word
-        : h("span", { class: "heed-made-up", title: tell("wrong") }, word),
-    ]);
-    said.replaceChildren(...parts.filter((part) => part !== null));
+    const wrong = { class: "heed-made-up", said: tell("wrong") };
+    said.draw(words, words.map((_, i) => (right.has(i) ? null : wrong)));
 
-    const goal = bare(input.target).length;
-    const told = [tell("count", { n: right.size, m: goal })];
+    const n = words.filter((word, i) => right.has(i) && isWord(word)).length;
+    const told = [tell("count", { n, m: input.target.filter(isWord).length })];
     if (input.right) told.push(tell("looks", { p: Math.round(100 * input.right[moment]) }));
     setText(count, told.join(" "));
     chart.moment(moment);
     clearTimeout(quiet);
     quiet = setTimeout(
-      () => setText(spoken, `${title.textContent} ${input.said[moment]} ${count.textContent}`),
+      () => setText(spoken, `${tell("writes")} ${input.said[moment]} ${count.textContent}`),
       QUIET,
     );
   }
@@ -276,7 +269,7 @@ export function render({ model, el }) {
       { class: "heed-sheet heed-learning", role: "group", "aria-label": tell("label") },
       which.element,
       h("div", { class: "heed-time" }, play.element, when.element),
-      h("p", { class: "heed-line" }, title, " ", said),
+      said.element,
       count,
       spoken,
       map.element,

@@ -1,0 +1,48 @@
+// A sentence as a line of text, with marks on the words that need one.
+import {h, setText} from "./dom.js";
+
+export const END = "</s>";
+
+/** No mark of punctuation and no end of the sentence. */
+export function isWord(token) {
+  return token !== END && /[\p{L}\p{N}]/u.test(token);
+}
+
+/**
+ * A line under its name: {element, draw(words, marks, after)}.
+ * marks: for each word null or {class, said}; neighbours with the same mark share it, and what is
+ * said is said once for all of them, to those who do not see the mark.
+ * after: a last remark.
+ */
+export function markedLine(name, lang) {
+  const title = h("b", null, name);
+  const body = h("span", { class: "heed-line-words", lang, dir: "auto" });
+
+  function run(words, mark) {
+    const text = words.join(" ");
+    if (!mark) return text;
+    const said = h("span", { class: "heed-said" }, ` (${mark.said})`);
+    return h("span", { class: mark.class, title: mark.said }, text, said);
+  }
+
+  return {
+    element: h("p", { class: "heed-line" }, title, " ", body),
+    body,
+    draw(words, marks, after = "") {
+      const parts = [];
+      let start = 0;
+      const end = words.at(-1) === END ? words.length - 1 : words.length;
+      for (let i = 1; i <= end; i += 1) {
+        if (i < end && marks[i]?.class === marks[start]?.class) continue;
+        if (parts.length) parts.push(" ");
+        parts.push(run(words.slice(start, i), marks[start]));
+        start = i;
+      }
+      if (after) parts.push(" ", h("i", null, after));
+      body.replaceChildren(...parts);
+    },
+    set name(next) {
+      setText(title, next);
+    },
+  };
+}

@@ -1,0 +1,583 @@
+// The alignment lab: a sentence, its translation, and where each word of it looks.
+//
+// The two sentences stand as lines of words over the map. What the pointer, the focus or the map's
+// cursor is on is tinted in both. The experiments (hide a word, make the look sharper, force it, widen
+// the beam, copy) are settings on the model; whoever answers, the view draws `answer`.
+
+import {asker} from "./asking.js";
+import {button, choice, slider, textBox, toggle} from "./controls.js";
+import {h, replace, setText, unique} from "./dom.js";
+import {changes, largest, loudest, wordLine} from "./lines.js";
+import {attentionMap} from "./map.js";
+import {say, share} from "./say.js";
+
+const NEUTRAL = { temperature: 1, hidden: [], look: "own", only: -1, rows: {} };
+const WATCHED = ["text", ...Object.keys(NEUTRAL), "shuffle", "width", "copy"];
+const LOOKS = ["own", "uniform", "shuffled", "yours"];
+const EXAMPLES = ["short", "mirror", "name", "long"];
+const PACE = 130; // ms a word, while a new sentence is written
+const LONGEST = 2600; // ms for a whole sentence
+const WIDE = 560; // px; where there is less room, the experiments are folded at first
+const NOBODY = { side: "none", index: -1 };
+
+export function render({ model, el }) {
+  const strings = model.get("strings");
+  const words = (key, values) => say(strings, `alignment.${key}`, values);
+  const ask = asker(model);
+  const quiet = matchMedia("(prefers-reduced-motion: reduce)");
+
+  let seen = read(model.get("answer"));
+  let at = NOBODY; // the word that the pointer or the focus is on
+  let pinned = -1; // the French word that was picked last
+  let notice = ""; // one sentence in answer to what the reader just did
+
+  // ------------------------------------------------------------------ what stands there
+
+  const box = textBox({
+    label: words("text"),
+    value: model.get("text") ?? "",
+    placeholder: words("placeholder"),
+    onInput: askFor,
+  });
+  const examples = exampleTexts(model, words).map(([label, text]) =>
+    button({ label, title: text, quiet: true, onPress: () => askFor(text) }),
+  );
+  const saysId = unique("says");
+  const says = h("p", { class: "heed-line-says", id: saysId });
+  const english = wordLine({
+    label: words("english"),
+    lang: "en",
+    saysId,
+    onAt: (index) => look({ side: "english", index }),
+    onAway: away,
+    onPick: hide,
+    onAcross: (j) => french.focus(largest(seen.weights.map((row) => row[j] ?? 0))),
+  });
+  const french = wordLine({
+    label: words("french"),
+    lang: "fr",
+    saysId,
+    onAt: (index) => look({ side: "french", index }),
+    onAway: away,
+    onPick: pin,
+    onAcross: (i) => english.focus(largest(seen.weights[i] ?? [])),
+  });
+  const status = h("p", { class: "heed-status", role: "status" });
+  const score = h("p", { class: "heed-score" });
+  const alone = h("div", { class: "heed-alone", hidden: true });
+
+  const map = attentionMap({ strings, label: words("map") });
+  map.onCursor((row, column) => {
+    if (row >= 0) look({ side: "french", index: row, from: "map" });
+    else if (column >= 0) look({ side: "english", index: column, from: "map" });
+    else away();
+  });
+  map.onPick((row, column) => {
+    if (row < 0) hide(column);
+    else if (column < 0) pin(row);
+    else pickCell(row, column);
+  });
+
+  const temperature = slider({
+    label: words("temperature"),
+    min: 0.1,
+    max: 5,
+    step: 0.1,
+    value: model.get("temperature") ?? 1,
+    format: (value) => value.toFixed(1),
+    help: words("temperature.help"),
+    onInput: (value) => send({ temperature: value }),
+  });
+  const looks = choice({
+    label: words("look"),
+    options: LOOKS.map((value) => ({ value, label: words(`look.${value}`) })),
+    value: model.get("look") ?? "own",
+    onInput: force,
+  });
+  const lookHelp = h("p", { class: "heed-help" });
+  const again = button({
+    label: words("again"),
+    quiet: true,
+    onPress: () => send({ shuffle: (model.get("shuffle") ?? 0) + 1 }),
+  });
+  const reach = choice({
+    label: words("reach"),
+    options: [
+      { value: "all", label: words("reach.all") },
+      { value: "one", label: words("reach.one", { word: "…" }) },
+    ],
+    value: "all",
+    onInput: (value) => send({ only: value === "one" ? chosenStep() : -1 }),
+  });
+  const oneWord = reach.element.querySelectorAll("label span")[1];
+  const width = slider({
+    label: words("beam"),
+    min: 1,
+    max: 5,
+    step: 1,
+    value: model.get("width") ?? 1,
+    format: (value) => words(value === 1 ? "beam.greedy" : "beam.width", { width: value }),
+    help: words("beam.help"),
+    onInput: (value) => send({ width: value }),
+  });
+  const copy = toggle({
+    label: words("copy"),
+    value: model.get("copy"),
+    help: words("copy.help"),
+    onInput: (value) => send({ copy: value }),
+  });
+  const reset = button({ label: words("reset"), onPress: letGo });
+
+  const experiments = h(
+    "details",
+    { class: "heed-experiments" },
+    h("summary", null, words("experiments")),
+    h("p", null, words("question")),
+    h(
+      "div",
+      { class: "heed-trials" },
+      h("div", null, looks.element, lookHelp, again.element, reach.element),
+      h("div", null, temperature.element, width.element),
+      h("div", null, copy.element, h("p", { class: "heed-help" }, words("hide.help")), reset.element),
+    ),
+  );
+  // Folded on a phone, where the map should be the first thing to see.
+  experiments.open = (el.clientWidth || innerWidth) >= WIDE;
+
+  const root = h(
+    "div",
+    { class: "heed-sheet heed-alignment" },
+    box.element,
+    h(
+      "div",
+      { class: "heed-examples", role: "group", "aria-label": words("examples") },
+      h("span", { class: "heed-examples-word", "aria-hidden": "true" }, words("examples")),
+      examples.map((each) => each.element),
+    ),
+    status,
+    h(
+      "div",
+      { class: "heed-sentences" },
+      sentence(words("english"), english.element),
+      sentence(words("french"), french.element),
+      says,
+    ),
+    experiments,
+    alone,
+    map.element,
+    score,
+  );
+  replace(el, root);
+
+  // ------------------------------------------------------------------ what the reader does
+
+  function send(settings) {
+    finish();
+    notice = "";
+    const different = Object.keys(settings).some(
+      (key) => JSON.stringify(settings[key]) !== JSON.stringify(model.get(key)),
+    );
+    if (different) ask(settings);
+    pull();
+  }
+
+  // A new sentence has new places: what was hidden or picked in the old one means nothing here.
+  function askFor(text) {
+    pinned = -1;
+    send({ text, hidden: [], rows: {}, only: -1 });
+  }
+
+  function hide(column) {
+    const hidden = model.get("hidden") ?? [];
+    if (hidden.includes(column)) {
+      send({ hidden: hidden.filter((each) => each !== column) });
+    } else if (hidden.length + 1 >= seen.source.length) {
+      tell(words("hide.last"));
+    } else {
+      const rows = {};
+      for (const [step, keys] of Object.entries(model.get("rows") ?? {})) {
+        const left = keys.filter((key) => key !== column);
+        if (left.length) rows[step] = left;
+      }
+      send({ hidden: [...hidden, column].sort((a, b) => a - b), rows });
+    }
+  }
+
+  function pin(row) {
+    pinned = row;
+    if ((model.get("only") ?? -1) >= 0) send({ only: row });
+    else drawAll();
+  }
+
+  function chosenStep() {
+    const step = pinned >= 0 ? pinned : at.side === "french" ? at.index : 0;
+    pinned = Math.max(0, Math.min(step, seen.target.length - 1));
+    return pinned;
+  }
+
+  function force(value) {
+    const settings = { look: value };
+    if (value === "own" || value === "yours") settings.only = -1;
+    send(settings);
+  }
+
+  function pickCell(row, column) {
+    if (model.get("look") !== "yours") return;
+    if ((model.get("hidden") ?? []).includes(column)) {
+      tell(words("pick.hidden", { word: seen.source[column] }));
+      return;
+    }
+    const rows = { ...(model.get("rows") ?? {}) };
+    const keys = rows[row] ?? [];
+    const next = keys.includes(column)
+      ? keys.filter((each) => each !== column)
+      : [...keys, column].sort((a, b) => a - b);
+    if (next.length) rows[row] = next;
+    else delete rows[row];
+    send({ rows });
+  }
+
+  function letGo() {
+    pinned = -1;
+    send({ ...NEUTRAL, width: 1, copy: true, shuffle: 0 });
+  }
+
+  function look(place) {
+    if (place.side === at.side && place.index === at.index && place.from === at.from) return;
+    finish();
+    at = place;
+    drawAt();
+  }
+
+  // The pointer has gone: back to what has the focus, if anything.
+  function away() {
+    const focused = document.activeElement;
+    const i = french.indexOf(focused);
+    const j = english.indexOf(focused);
+    if (i >= 0) look({ side: "french", index: i });
+    else if (j >= 0) look({ side: "english", index: j });
+    else look(NOBODY);
+  }
+
+  function tell(text) {
+    notice = text;
+    drawStatus();
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  const shownWord = (i) => {
+    const from = seen.copied[i];
+    return from >= 0 && model.get("copy") ? seen.source[from] : seen.target[i];
+  };
+  const shownWords = () => seen.target.map((_, i) => shownWord(i));
+
+  function steered() {
+    return Object.entries(NEUTRAL).some(
+      ([key, value]) =>
+        key !== "rows" && JSON.stringify(model.get(key) ?? value) !== JSON.stringify(value),
+    );
+  }
+
+  function pull() {
+    for (const [control, key] of [
+      [box, "text"],
+      [temperature, "temperature"],
+      [looks, "look"],
+      [width, "width"],
+      [copy, "copy"],
+    ]) {
+      const value = model.get(key);
+      if (value !== undefined && control.value !== value) control.value = value;
+    }
+    drawAll();
+  }
+
+  function drawAll() {
+    const hidden = new Set(model.get("hidden"));
+    const written = shownWords();
+    const changed = seen.alone ? changes(seen.target, seen.alone.target) : [];
+    english.draw(
+      seen.source.map((text, j) => {
+        const marks = [];
+        if (!seen.known[j]) marks.push("unknown");
+        if (hidden.has(j)) marks.push("hidden");
+        if (text === "</s>") marks.push("end");
+        return { text, marks, pressed: hidden.has(j), said: describe(text, marks) };
+      }),
+    );
+    french.draw(
+      written.map((text, i) => {
+        const marks = [];
+        const copied = text !== seen.target[i];
+        if (copied) marks.push("copied");
+        else if (text === "<unk>") marks.push("unknown");
+        if (changed[i]) marks.push("changed");
+        if (text === "</s>") marks.push("end");
+        return { text, marks, pressed: i === pinned, said: describe(text, marks) };
+      }),
+    );
+    drawControls();
+    drawAlone();
+    drawStatus();
+    drawAt();
+  }
+
+  function describe(text, marks) {
+    const notes = marks.filter((mark) => mark !== "end").map((mark) => words(`is.${mark}`));
+    return [text === "</s>" ? words("end") : text, ...notes].join(", ");
+  }
+
+  function drawMap() {
+    const hidden = (model.get("hidden") ?? []).filter((j) => j < seen.source.length);
+    const forcing = model.get("look") === "yours";
+    const written = shownWords();
+    const rings = forcing
+      ? Object.entries(model.get("rows") ?? {}).flatMap(([i, keys]) =>
+          keys.map((j) => [Number(i), j, "mine"]),
+        )
+      : [];
+    map.draw(
+      { query: written, key: seen.source, weights: seen.weights },
+      {
+        rings,
+        hidden,
+        row: at.side === "french" ? at.index : pinned,
+        pick: forcing,
+        heads: true,
+        unknown: seen.source.flatMap((_, j) => (seen.known[j] ? [] : [j])),
+        unsure: seen.target.flatMap((word, i) => (word === "<unk>" ? [i] : [])),
+      },
+    );
+  }
+
+  function drawAt() {
+    drawMap();
+    const side = at.side === "none" && pinned >= 0 ? { side: "french", index: pinned } : at;
+    const row = side.side === "french" ? seen.weights[side.index] : undefined;
+    const column =
+      side.side === "english" ? seen.weights.map((each) => each[side.index] ?? 0) : undefined;
+    english.tint(row ?? null);
+    french.tint(column ?? null);
+    english.light(side.side === "english" ? side.index : -1);
+    french.light(side.side === "french" ? side.index : -1);
+    setText(says, sentenceOf(side));
+  }
+
+  function sentenceOf({ side, index }) {
+    if (!seen.target.length) return "";
+    if (side === "french" && index < seen.target.length) {
+      const parts = [words("says.french", { word: shownWord(index), looks: lookList(index) })];
+      const from = seen.copied[index];
+      if (from >= 0) {
+        const key = model.get("copy") ? "says.copied" : "says.unknown";
+        parts.push(words(key, { word: seen.source[from] }));
+      }
+      parts.push(words("says.sure", { probability: share(seen.probability[index] ?? 0) }));
+      return parts.join(" ");
+    }
+    if (side === "english" && index < seen.source.length) {
+      const word = seen.source[index];
+      if ((model.get("hidden") ?? []).includes(index)) return words("says.hidden", { word });
+      const found = loudest(seen.weights.map((row) => row[index] ?? 0));
+      const looks = found.map(([i, weight]) => one(shownWord(i), weight)).join(", ");
+      const parts = [words(looks ? "says.english" : "says.nobody", { word, looks })];
+      if (!seen.known[index]) parts.push(words("says.new"));
+      return parts.join(" ");
+    }
+    return words("says.hint");
+  }
+
+  const one = (word, weight) => words("says.one", { word, weight: share(weight) });
+  const lookList = (i) =>
+    loudest(seen.weights[i] ?? [])
+      .map(([j, weight]) => one(seen.source[j], weight))
+      .join(", ") || words("says.everywhere");
+
+  function drawControls() {
+    const value = model.get("look") ?? "own";
+    setText(lookHelp, words(`look.${value}.help`));
+    again.element.hidden = value !== "shuffled";
+    reach.element.hidden = value !== "uniform" && value !== "shuffled";
+    const only = model.get("only") ?? -1;
+    reach.value = only >= 0 ? "one" : "all";
+    const step = only >= 0 ? only : pinned >= 0 ? pinned : 0;
+    const word = step < seen.target.length ? shownWord(step) : "…";
+    setText(oneWord, words("reach.one", { word }));
+    reset.disabled = !(steered() || (model.get("width") ?? 1) !== 1);
+  }
+
+  function drawStatus() {
+    const { message } = seen;
+    const lines = [];
+    if (notice) lines.push(notice);
+    if (message) lines.push(words(`message.${message}`, { read: seen.read, of: seen.of }));
+    const unknown = seen.source.filter((_, j) => !seen.known[j]);
+    if (unknown.length && message !== "unknown") {
+      const some = [...new Set(unknown)].slice(0, 5).join(", ");
+      lines.push(words(unknown.length > 1 ? "unknown.many" : "unknown.one", { words: some }));
+    }
+    setText(status, lines.join(" "));
+  }
+
+  function drawAlone() {
+    const { target, log_prob: now } = seen;
+    score.hidden = !target.length;
+    const each = Math.exp(now / Math.max(1, target.length));
+    setText(score, words("score", { log: signed(now), each: share(each) }));
+    alone.hidden = !seen.alone;
+    if (!seen.alone) return;
+    const before = seen.alone.target;
+    const gone = changes(before, target);
+    const same = !gone.includes(true) && before.length === target.length;
+    const line = (list, marked, kind) =>
+      list.map((word, i) => [
+        i ? " " : "",
+        marked[i] ? h(kind, { class: `heed-${kind}` }, word) : word,
+      ]);
+    replace(
+      alone,
+      h(
+        "p",
+        { lang: "fr" },
+        h("span", { class: "heed-side", lang: "en" }, words("alone")),
+        " ",
+        line(before, gone, "del"),
+      ),
+      h(
+        "p",
+        { lang: "fr" },
+        h("span", { class: "heed-side", lang: "en" }, words("now")),
+        " ",
+        line(target, changes(target, before), "ins"),
+      ),
+      h("p", null, words(same ? "same" : "different"), " ", surer(now, seen.alone.log_prob)),
+    );
+  }
+
+  function surer(now, before) {
+    const gap = now - before;
+    const values = { now: signed(now), before: signed(before), times: times(Math.abs(gap)) };
+    if (Math.abs(gap) < 0.05) return words("sure.same", values);
+    return words(gap < 0 ? "sure.less" : "sure.more", values);
+  }
+
+  // ------------------------------------------------------------------ written word by word
+
+  let timers = [];
+
+  // From the first new word on; what stood there before stays.
+  function unfold(from) {
+    finish();
+    const steps = seen.target.length - from;
+    if (quiet.matches || steps <= 0) return;
+    const pace = Math.min(PACE, LONGEST / steps);
+    const parts = (i) => [french.word(i), map.element.querySelectorAll("tbody tr")[i]];
+    for (let i = from; i < seen.target.length; i += 1) {
+      for (const part of parts(i)) part?.classList.add("heed-unwritten");
+      timers.push(
+        setTimeout(() => {
+          for (const part of parts(i)) part?.classList.remove("heed-unwritten");
+        }, (i - from + 1) * pace),
+      );
+    }
+  }
+
+  function finish() {
+    for (const timer of timers.splice(0)) clearTimeout(timer);
+    for (const part of root.querySelectorAll(".heed-unwritten")) {
+      part.classList.remove("heed-unwritten");
+    }
+  }
+
+  function hear() {
+    const before = seen;
+    const next = read(model.get("answer"));
+    const anew = next.source.join(" ") !== before.source.join(" ");
+    seen = next;
+    if (anew) {
+      finish();
+      at = NOBODY;
+      pinned = -1;
+    }
+    pinned = Math.min(pinned, seen.target.length - 1);
+    pull();
+    if (anew) unfold(firstDifference(before.target, seen.target));
+  }
+
+  model.on("change:answer", hear);
+  for (const name of WATCHED) model.on(`change:${name}`, pull);
+  addEventListener("beforeprint", finish);
+  pull();
+
+  // The sentence writes itself once the reader has got there.
+  const arrival = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      arrival.disconnect();
+      unfold(0);
+    },
+    { threshold: 0.2 },
+  );
+  arrival.observe(root.querySelector(".heed-sentences"));
+
+  return () => {
+    finish();
+    arrival.disconnect();
+    removeEventListener("beforeprint", finish);
+    model.off("change:answer", hear);
+    for (const name of WATCHED) model.off(`change:${name}`, pull);
+    ask.stop();
+  };
+}
+
+// ---------------------------------------------------------------------- helpers
+
+function read(answer) {
+  return {
+    source: [],
+    known: [],
+    target: [],
+    copied: [],
+    probability: [],
+    weights: [],
+    log_prob: 0,
+    alone: null,
+    read: 0,
+    of: 0,
+    message: "",
+    ...answer,
+  };
+}
+
+function exampleTexts(model, words) {
+  const given = model.get("examples");
+  if (given?.length) return given.map((text) => [text, text]);
+  return EXAMPLES.map((name) => [words(`example.${name}`), words(`example.${name}.text`)]);
+}
+
+function sentence(name, line) {
+  return h(
+    "div",
+    { class: "heed-sentence" },
+    h("span", { class: "heed-side", "aria-hidden": "true" }, name),
+    line,
+  );
+}
+
+function firstDifference(before, now) {
+  let i = 0;
+  while (i < now.length && now[i] === before[i]) i += 1;
+  return i;
+}
+
+function signed(number) {
+  return number.toFixed(2).replace("-", "−");
+}
+
+function times(gap) {
+  const factor = Math.exp(gap);
+  if (factor < 10) return factor.toFixed(1);
+  if (factor < 1e6) return Math.round(factor).toLocaleString("en");
+  return `10^${Math.round(gap / Math.LN10)}`;
+}

@@ -1,6 +1,6 @@
 // The only module that a page of the book loads: <heed-lab kind="alignment"> around a computed
-// example and <script type="application/json">{"settings": {…}, "answer": {…}, …}</script>.
-// Settings and everything else in there but "answer" become values of the view's model.
+// example and <script type="application/json">{"settings": {…}, "answer": {…}}</script>, where
+// settings holds the values of all traits of the Python class, "models" among them.
 //
 // The view is mounted at once and draws the answer that came with the page. When the lab comes
 // near, the model is fetched; from then on it answers each change of a setting. The latest change
@@ -35,6 +35,7 @@ class HeedLab extends HTMLElement {
   #words;
   #status;
   #engine;
+  #near = false;
   #busy = false;
   #again = false;
   #count = 0;
@@ -48,16 +49,17 @@ class HeedLab extends HTMLElement {
   async #mount() {
     const kind = this.getAttribute("kind");
     const script = this.querySelector('script[type="application/json"]');
-    const { settings, answer, ...traits } = JSON.parse(script.textContent);
+    const { settings: traits, answer } = JSON.parse(script.textContent);
     const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
     this.#words = words;
-    this.#model = store({ ...traits, ...settings, strings: words, answer: { ...answer, count: 0 } });
+    this.#model = store({ ...traits, strings: words, answer: { ...answer, count: 0 } });
     const el = h("div", { class: "heed-view" });
     this.#status = h("p", { class: "heed-status", role: "status" });
     render({ model: this.#model, el });
     this.replaceChildren(el, this.#status);
     this.dataset.count = "0";
-    if (!LIVE.has(kind)) return;
+    // A model that was changed after it was trained is nowhere to be fetched from.
+    if (!LIVE.has(kind) || !traits.models?.length) return;
 
     this.#model.on("saved", () => this.#answer());
     this.#say("page.example");
@@ -65,7 +67,8 @@ class HeedLab extends HTMLElement {
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
         near.disconnect();
-        this.#load(kind).catch((fault) => this.#fail("page.offline", fault));
+        this.#near = true;
+        this.#answer();
       },
       { rootMargin: NEAR },
     );
@@ -78,17 +81,14 @@ class HeedLab extends HTMLElement {
       import(here(`answers/${kind}.js`)),
     ]);
     const names = engine.models(this.#model.get);
-    const size = await runtime.megabytes(names);
-    this.#say("page.loading", { size: size.toFixed(1) });
     const models = await Promise.all(names.map(runtime.model));
-    this.#engine = (get) => engine.answer(get, models);
-    await this.#answer();
+    return (get) => engine.answer(get, models);
   }
 
+  // Answer the settings as they are now; what changes meanwhile is answered afterwards, once.
   async #answer() {
-    if (!this.#engine) return;
     this.#again = true;
-    if (this.#busy) return;
+    if (this.#busy || !this.#near) return;
     this.#busy = true;
     try {
       while (this.#again) {
@@ -101,22 +101,36 @@ class HeedLab extends HTMLElement {
   }
 
   async #once() {
-    const start = performance.now();
+    let start = performance.now();
     try {
-      const answer = await this.#engine(this.#model.get);
-      this.#count += 1;
-      this.#model.set("answer", { ...answer, count: this.#count });
+      if (!this.#engine) {
+        this.#say("page.loading");
+        this.#engine = await this.#load(this.getAttribute("kind"));
+        start = performance.now();
+      }
     } catch (fault) {
-      this.#count += 1; // else whoever asks would wait for it
-      this.#model.set("answer", { ...this.#model.get("answer"), count: this.#count });
+      this.#fail("page.offline", fault);
+      return;
+    }
+    let answer;
+    try {
+      answer = await this.#engine(this.#model.get);
+    } catch (fault) {
+      this.#show(this.#model.get("answer")); // whoever asked must not wait for it
       this.#fail("page.failed", fault);
       return;
     }
+    this.#show(answer);
     const ms = performance.now() - start;
     this.dataset.ms = ms.toFixed(1);
-    this.dataset.count = String(this.#count);
     this.dataset.live = "true";
     this.#say("page.live", { ms: Math.max(1, Math.round(ms)) });
+  }
+
+  #show(answer) {
+    this.#count += 1;
+    this.#model.set("answer", { ...answer, count: this.#count });
+    this.dataset.count = String(this.#count);
   }
 
   #say(key, values) {

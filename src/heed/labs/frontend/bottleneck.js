@@ -9,6 +9,7 @@ import {say} from "./say.js";
 import {END, isWord, markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
+const EXAMPLES = ["short", "relative", "strange"];
 const MOVED = 0.1; // a number that changed by more than this has moved
 const STRONG = 0.5; // a change that gets the full colour
 const QUIET = 500; // milliseconds without a new answer before one is spoken
@@ -229,12 +230,13 @@ export function render({ model, el }) {
     value: model.get("text"),
     onInput: (text) => ask({ text }),
   });
-  const examples = (model.get("examples") ?? []).map((text) =>
-    button({ label: text, quiet: true, onPress: () => tellIt(text) }).element,
+  const texts = model.get("examples") ?? EXAMPLES.map((name) => tell(`example.${name}`));
+  const examples = texts.map(
+    (text) => button({ label: text, quiet: true, onPress: () => tellIt(text) }).element,
   );
 
   const offered = group(tell("try"), h("span", {}, tell("try")), ...examples);
-  offered.classList.add("heed-examples");
+  offered.classList.add("heed-offered");
 
   function tellIt(text) {
     typed.value = text;

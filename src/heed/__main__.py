@@ -242,6 +242,8 @@ class Handler(SimpleHTTPRequestHandler):
         ".js": "text/javascript",
         ".mjs": "text/javascript",
         ".wasm": "application/wasm",
+        ".onnx": "application/octet-stream",
+        ".gz": "application/gzip",  # and no Content-Encoding: it arrives as it lies here
         ".json": "application/json",
         ".svg": "image/svg+xml",
         ".woff2": "font/woff2",

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 _STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -50,10 +51,25 @@ def icons_from_the_font(app: Sphinx, exception: Exception | None) -> None:
         script.write_text("/* the icons come from the font */\n", "utf-8")
 
 
+def labs_that_answer(app: Sphinx, exception: Exception | None) -> None:
+    """The front end, the runtime and the models of the labs, beside the pages."""
+    if exception is not None or app.builder.format != "html":
+        return
+    from heed.experiments.graphs import ExportError
+    from heed.labs.site import AssetError, copy_assets, exported
+
+    vendor = Path(app.srcdir) / "book" / "_vendor"
+    try:
+        copy_assets(Path(app.outdir) / "_static", exported(), vendor=vendor)
+    except (AssetError, ExportError) as fault:
+        raise ExtensionError(str(fault)) from None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     # 900: after MyST-NB, which puts the state there at the default priority of 500.
     app.connect("html-page-context", without_widget_state, priority=900)
     app.connect("html-page-context", list_of_references)
     app.connect("html-page-context", pictures_that_scroll)
     app.connect("build-finished", icons_from_the_font)
+    app.connect("build-finished", labs_that_answer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -55,11 +55,21 @@ class HeedLab extends HTMLElement {
     this.#model = store({ ...traits, strings: words, answer: { ...answer, count: 0 } });
     const el = h("div", { class: "heed-view" });
     this.#status = h("p", { class: "heed-status", role: "status" });
-    render({ model: this.#model, el });
-    this.replaceChildren(el, this.#status);
+    const drawn = [...this.childNodes];
+    this.replaceChildren(el, this.#status); // first, since a view may measure
+    try {
+      render({ model: this.#model, el });
+    } catch (fault) {
+      this.replaceChildren(...drawn);
+      throw fault;
+    }
     this.dataset.count = "0";
     // A model that was changed after it was trained is nowhere to be fetched from.
-    if (!LIVE.has(kind) || !traits.models?.length) return;
+    if (!LIVE.has(kind)) return;
+    if (!traits.models?.length) {
+      this.#say("page.changed");
+      return;
+    }
 
     this.#model.on("saved", () => this.#answer());
     this.#say("page.example");

@@ -1,0 +1,54 @@
+// The twin of AlignmentLab in heed/labs/alignment.py. A test compares their answers.
+import {copied, read} from "../translator.js";
+
+const STEERING = ["temperature", "hidden", "look", "rows", "shuffle", "only"];
+
+export const settings = ["text", ...STEERING, "width", "copy"];
+
+export const models = (get) => get("models");
+
+export async function answer(get, [translator]) {
+  const { words, ...told } = read(get("text"), translator);
+  if (!words.length) {
+    return {
+      ...told,
+      target: [],
+      copied: [],
+      probability: [],
+      weights: [],
+      log_prob: 0,
+      finished: true,
+      alone: null,
+    };
+  }
+  const width = get("width");
+  const steering = Object.fromEntries(STEERING.map((name) => [name, get(name)]));
+  const written = await translator.translate(words, { ...steering, width });
+  return {
+    ...told,
+    target: written.target,
+    copied: copied(written, words),
+    probability: written.probability,
+    weights: written.weights.map((row) => Array.from(row)),
+    log_prob: written.log_prob,
+    finished: written.finished,
+    alone: neutral(steering) ? null : await alone(translator, words, width),
+  };
+}
+
+function neutral({ temperature, hidden, look }) {
+  return temperature === 1 && hidden.length === 0 && look === "own";
+}
+
+// What the model writes when it is left alone stays the same while a reader steers: kept, for the
+// sentence asked for last.
+const kept = new WeakMap();
+
+async function alone(translator, words, width) {
+  const key = JSON.stringify([words, width]);
+  if (kept.get(translator)?.key !== key) {
+    const { target, log_prob } = await translator.translate(words, { width });
+    kept.set(translator, { key, found: { target, log_prob } });
+  }
+  return kept.get(translator).found;
+}

@@ -1,0 +1,326 @@
+// Predict, then reveal: the reader says for each French word which English word the model will look
+// at first; then the map comes, with the reader's marks, the gold links, and a score.
+
+import {asker} from "./asking.js";
+import {button, textBox} from "./controls.js";
+import {h, replace, setText} from "./dom.js";
+import {largest} from "./lines.js";
+import {attentionMap} from "./map.js";
+import {say, share} from "./say.js";
+
+const END = "</s>";
+const TALLY = "heed-predict-tally";
+const WATCHED = ["example", "text", "marks", "shown"];
+
+export function render({ model, el }) {
+  const strings = model.get("strings");
+  const words = (key, values) => say(strings, `predict.${key}`, values);
+  const ask = asker(model);
+  const examples = model.get("examples") ?? [];
+
+  let seen = sentence();
+  let byKey = false; // the last thing that the reader used
+
+  // ------------------------------------------------------------------ what stands there
+
+  const map = attentionMap({ strings, label: words("map") });
+  map.onPick(mark);
+  map.element.addEventListener("keydown", () => (byKey = true), true);
+  map.element.addEventListener("pointerdown", () => (byKey = false), true);
+
+  const place = h("span", { class: "heed-place" });
+  const task = h("p", { class: "heed-task" });
+  const box = textBox({
+    label: words("text"),
+    value: model.get("text") ?? "",
+    placeholder: words("placeholder"),
+    onInput: (text) => begin({ example: -1, text }),
+  });
+  const status = h("p", { class: "heed-status", role: "status" });
+  const left = h("p", { class: "heed-left", "aria-live": "polite" });
+  const reveal = button({ label: words("reveal"), onPress: show });
+  const again = button({ label: words("again"), quiet: true, onPress: () => begin({}) });
+  const next = button({ label: words("next"), onPress: () => begin({ example: following() }) });
+  const own = button({ label: words("own"), quiet: true, onPress: toOwn });
+  const forget = button({ label: words("forget"), quiet: true, onPress: startOver });
+  const verdict = h("div", { class: "heed-verdict", tabindex: "-1" });
+  const tally = h("span", { class: "heed-tally" });
+  const legend = h("p", { class: "heed-rings" });
+  const root = h(
+    "div",
+    { class: "heed-sheet heed-predict" },
+    h("p", { class: "heed-question" }, words("question"), " ", place),
+    box.element,
+    status,
+    task,
+    map.element,
+    legend,
+    h("div", { class: "heed-actions" }, reveal.element, next.element, again.element, left),
+    verdict,
+    h("div", { class: "heed-actions heed-more" }, own.element, tally, forget.element),
+  );
+  replace(el, root);
+
+  // ------------------------------------------------------------------ what the reader does
+
+  const number = () => model.get("example") ?? 0;
+  const marks = () => model.get("marks") ?? {};
+  const revealed = () => Boolean(model.get("shown"));
+  const following = () => (examples.length ? (Math.max(-1, number()) + 1) % examples.length : -1);
+
+  // Who answers is asked only for a sentence of the reader's own.
+  function set(settings) {
+    model.set(settings);
+    model.save_changes();
+  }
+
+  function begin(settings) {
+    const fresh = { marks: {}, shown: false, ...settings };
+    if ((fresh.example ?? number()) < 0 && "text" in fresh) ask(fresh);
+    else set(fresh);
+    draw();
+    if (document.activeElement !== boxInput()) map.focus(0, 0);
+  }
+
+  const boxInput = () => box.element.querySelector("textarea");
+
+  function toOwn() {
+    if (number() >= 0) ask({ example: -1, marks: {}, shown: false });
+    draw();
+    boxInput().focus();
+  }
+
+  function mark(row, column) {
+    if (revealed() || row < 0 || column < 0) return;
+    const given = { ...marks() };
+    const taken = given[row] === column;
+    if (taken) delete given[row];
+    else given[row] = column;
+    set({ marks: given });
+    draw();
+    // Whoever uses the keyboard goes on to the next row that is still empty.
+    if (!byKey || taken) return;
+    const open = seen.query.findIndex((_, i) => i > row && !(i in given));
+    if (open >= 0) map.focus(open, Math.min(column + 1, seen.key.length - 1));
+    else reveal.element.focus();
+  }
+
+  function show() {
+    set({ shown: true });
+    const found = score(seen, marks());
+    if (found.marked) remember(seen, found);
+    draw();
+    verdict.focus({ preventScroll: true });
+  }
+
+  function startOver() {
+    write({});
+    draw();
+  }
+
+  // ------------------------------------------------------------------ drawing
+
+  function sentence() {
+    const at = model.get("example") ?? 0;
+    if (at >= 0 && examples[at]) return playable(examples[at]);
+    return playable(model.get("answer") ?? {});
+  }
+
+  function draw() {
+    seen = sentence();
+    const mine = number() < 0 || !examples.length;
+    const given = marks();
+    const open = revealed();
+    const rings = [];
+    if (open) {
+      for (const [i, j] of seen.possible) rings.push([j, i, "possible"]);
+      for (const [i, j] of seen.sure) rings.push([j, i, "sure"]);
+    }
+    for (const [row, column] of Object.entries(given)) {
+      if (row < seen.query.length) rings.push([Number(row), column, "mine"]);
+    }
+    map.draw(
+      { query: seen.query, key: seen.key, weights: seen.weights },
+      {
+        rings: joined(rings),
+        row: -1,
+        blank: !open,
+        pick: !open,
+        unknown: seen.key.flatMap((_, j) => (seen.known[j] === false ? [j] : [])),
+      },
+    );
+    const rows = seen.query.length;
+    map.element.hidden = !rows;
+    setText(place, mine ? "" : words("place", { number: number() + 1, of: examples.length }));
+    box.element.hidden = !mine;
+    if (box.value !== (model.get("text") ?? "")) box.value = model.get("text") ?? "";
+    own.element.hidden = mine;
+    setText(task, rows && !open ? words("task") : "");
+    task.hidden = !rows || open;
+    const done = Object.keys(given).length;
+    setText(left, open || !rows ? "" : words("left", { done, rows }));
+    reveal.element.hidden = open || !rows;
+    again.element.hidden = !open;
+    next.element.hidden = !examples.length || (!open && !mine);
+    setText(status, mine ? message() : "");
+    status.hidden = !mine;
+    drawLegend(open);
+    drawVerdict(open);
+    drawTally();
+  }
+
+  function message() {
+    const { message: what, read, of } = model.get("answer") ?? {};
+    return what ? words(`message.${what}`, { read, of }) : "";
+  }
+
+  function drawLegend(open) {
+    const entry = (kind) =>
+      h("span", { class: "heed-ring-entry" }, h("i", { class: `heed-key-${kind}` }), words(kind));
+    const gold = open && seen.sure.length + seen.possible.length > 0;
+    legend.hidden = !open;
+    replace(legend, entry("mine"), gold ? [entry("sure"), entry("possible")] : null);
+  }
+
+  function drawVerdict(open) {
+    verdict.hidden = !open;
+    if (!open) return;
+    const found = score(seen, marks());
+    const lines = [];
+    if (found.marked) {
+      lines.push(
+        h("p", { class: "heed-result" }, words("score", { hits: found.hits, of: found.marked })),
+        h("p", null, words("mean", { mean: share(found.mean) })),
+      );
+      lines.push(h("p", null, surprise(found)));
+    } else {
+      lines.push(h("p", null, words("unmarked")));
+    }
+    if (found.gold) lines.push(h("p", null, words("gold", found.gold)));
+    replace(verdict, lines);
+  }
+
+  function surprise({ most }) {
+    if (!most) return words("surprise.none");
+    return words("surprise", {
+      query: seen.query[most.row],
+      mine: seen.key[most.mine],
+      mineWeight: share(seen.weights[most.row][most.mine] ?? 0),
+      first: seen.key[most.first],
+      firstWeight: share(seen.weights[most.row][most.first]),
+    });
+  }
+
+  function drawTally() {
+    const all = Object.values(recall());
+    const sum = (at) => all.reduce((total, each) => total + each[at], 0);
+    tally.hidden = forget.element.hidden = !all.length;
+    const key = all.length === 1 ? "tally.one" : "tally";
+    setText(tally, words(key, { hits: sum(0), of: sum(1), sentences: all.length }));
+  }
+
+  for (const name of WATCHED) model.on(`change:${name}`, draw);
+  model.on("change:answer", draw);
+  draw();
+
+  return () => {
+    for (const name of WATCHED) model.off(`change:${name}`, draw);
+    model.off("change:answer", draw);
+    ask.stop();
+  };
+}
+
+// ---------------------------------------------------------------------- helpers
+
+/** What is asked about: the words, not the end of the sentence that may follow them. */
+function playable({ source = [], target = [], weights = [], known = [], sure = [], possible = [] }) {
+  const rows = target.at(-1) === END ? target.length - 1 : target.length;
+  const columns = weights[0]?.length ?? source.length;
+  const key = source.length < columns ? [...source, END] : source;
+  return {
+    key,
+    query: target.slice(0, rows),
+    weights: weights.slice(0, rows),
+    known,
+    sure,
+    possible: possible.filter(([i, j]) => !has(sure, i, j)),
+  };
+}
+
+function has(links, source, target) {
+  return links.some(([i, j]) => i === source && j === target);
+}
+
+/** Several rings in one cell are one ring with several kinds. */
+function joined(rings) {
+  const cells = new Map();
+  for (const [row, column, kind] of rings) {
+    const key = `${row},${column}`;
+    const before = cells.get(key);
+    cells.set(key, [row, column, before ? `${before[2]} heed-${kind}` : kind]);
+  }
+  return [...cells.values()];
+}
+
+/**
+ * marked, hits: rows with a mark, and how many of them are on the model's first look.
+ * mean: the mean weight on the marked cells. most: the row where a better cell had most to gain.
+ * gold: of the marked rows that have a gold link, how many of the reader's marks are on one, and how
+ * many of the model's first looks; null where there are none.
+ */
+function score({ query, weights, sure, possible }, marks) {
+  const rows = Object.keys(marks).map(Number).filter((row) => row < query.length);
+  const linked = [...sure, ...possible];
+  let [hits, total, widest, most] = [0, 0, 0, null];
+  const gold = { you: 0, model: 0, of: 0 };
+  for (const row of rows) {
+    const mine = marks[row];
+    const first = largest(weights[row]);
+    const weight = weights[row][mine] ?? 0;
+    const gap = weights[row][first] - weight;
+    hits += Number(mine === first);
+    total += weight;
+    if (gap > widest) [widest, most] = [gap, { row, mine, first }];
+    if (!linked.some(([, j]) => j === row)) continue;
+    gold.of += 1;
+    gold.you += Number(has(linked, mine, row));
+    gold.model += Number(has(linked, first, row));
+  }
+  return {
+    marked: rows.length,
+    hits,
+    mean: rows.length ? total / rows.length : 0,
+    most,
+    gold: gold.of ? gold : null,
+  };
+}
+
+// The tally: {sentence: [first looks guessed, marked]} in this browser. Only the first try counts.
+
+function recall() {
+  try {
+    const found = JSON.parse(localStorage.getItem(TALLY) ?? "{}");
+    return Object.fromEntries(
+      Object.entries(found).filter(([, pair]) => Array.isArray(pair) && pair.every(Number.isFinite)),
+    );
+  } catch {
+    return kept;
+  }
+}
+
+let kept = {}; // where the browser keeps nothing
+
+function write(all) {
+  kept = all;
+  try {
+    localStorage.setItem(TALLY, JSON.stringify(all));
+  } catch {
+    // The tally then lasts as long as the page.
+  }
+}
+
+function remember({ key, query }, { hits, marked }) {
+  const all = recall();
+  const name = `${key.join(" ")} → ${query.join(" ")}`;
+  if (!(name in all)) write({ ...all, [name]: [hits, marked] });
+}

@@ -1,1 +1,30 @@
-"""Views that a reader changes: the same in the static page and in JupyterLab."""
+"""Views that a reader changes: the same in the static page and in JupyterLab.
+
+    from heed.labs import AlignmentLab
+
+    lab = AlignmentLab("bahdanau_everyday", text="I want to know why.")
+    lab                 # the view; in JupyterLab the model in the kernel answers
+    lab.trace           # what it shows, as an AttentionTrace
+
+Each lab is a small class around one question. What draws it is in ``labs/frontend``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heed.labs.alignment import AlignmentLab
+    from heed.labs.bottleneck import BottleneckLab
+    from heed.labs.learning import LearningLab
+    from heed.labs.predict import PredictLab
+
+__all__ = ["AlignmentLab", "BottleneckLab", "LearningLab", "PredictLab"]
+
+_HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}
+
+
+def __getattr__(name: str) -> Any:
+    # Late: who only builds the pages, or steers a model by hand, needs no widgets.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'heed.labs' has no attribute {name!r}")

@@ -1,0 +1,244 @@
+"""Type an English sentence, see where each French word looks, and force it to look elsewhere."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+import traitlets
+from jaxtyping import Int
+from torch import Tensor
+
+from heed.data.batches import encode_source
+from heed.data.vocabulary import BOS, EOS, SPECIALS, UNK
+from heed.evaluation.decoding import Hypothesis, _answering, beam, device_of, greedy
+from heed.experiments.trained import Trained
+from heed.labs import drawing
+from heed.labs.base import (
+    Lab,
+    fingerprint,
+    in_place_of,
+    read,
+    resolve,
+    shipped,
+    spoken,
+    whole_numbers,
+)
+from heed.labs.steering import COOLEST, HOTTEST, LOOKS, Steered
+from heed.models.bahdanau import Bahdanau
+from heed.models.translator import Translator
+from heed.trace import AttentionTrace
+
+WIDEST = 5
+
+
+class AlignmentLab(Lab):
+    """A translator with attention, whose look can be steered.
+
+    trained: as ``heed.load`` gives it, or the name of a shipped model; it must be a ``Bahdanau``.
+    Settings, all of which the view can change:
+
+    text: an English sentence
+    temperature: divides the scores; 0.1 to 5
+    hidden: positions of source words that cannot be looked at
+    look: ``"own"``, ``"uniform"``, ``"shuffled"`` or ``"yours"``; see ``Steered``
+    only: the step that ``look`` is about, −1 for all
+    rows: for ``"yours"``, the source positions that each step looks at: ``{3: [4, 5]}``
+    shuffle: which shuffle
+    width: of the beam; 1 is greedy search
+    copy: whether the most looked-at source word stands in for ``<unk>``
+    """
+
+    kind = "alignment"
+    settings: ClassVar[tuple[str, ...]] = (
+        "text",
+        "temperature",
+        "hidden",
+        "look",
+        "only",
+        "rows",
+        "shuffle",
+        "width",
+        "copy",
+    )
+    facts: ClassVar[tuple[str, ...]] = ("examples",)
+
+    text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
+    temperature = traitlets.Float(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
+    hidden = traitlets.List(traitlets.Int()).tag(sync=True)
+    look = traitlets.Enum(LOOKS, default_value="own").tag(sync=True)
+    only = traitlets.Int(-1, min=-1).tag(sync=True)
+    rows = traitlets.Dict().tag(sync=True)
+    shuffle = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
+    width = traitlets.Int(1, min=1, max=WIDEST).tag(sync=True)
+    copy = traitlets.Bool(True).tag(sync=True)
+    examples = traitlets.List(traitlets.Unicode(), default_value=None, allow_none=True).tag(
+        sync=True
+    )
+
+    def __init__(self, trained: Trained | str, **settings: Any) -> None:
+        self._trained = _steerable(resolve(trained, "AlignmentLab"))
+        self._before: tuple[Any, dict[str, Any]] | None = None
+        super().__init__(**settings)
+        self.models = shipped(self._trained)
+
+    @traitlets.validate("rows")
+    def _rows(self, proposal: Mapping[str, Any]) -> dict[str, list[int]]:
+        rows = proposal["value"]
+        try:
+            return {str(int(step)): whole_numbers(keys) for step, keys in rows.items()}
+        except (TypeError, ValueError):
+            raise traitlets.TraitError(
+                f"rows={rows!r}: give source positions by step, as in {{3: [4, 5]}}"
+            ) from None
+
+    @property
+    def trained(self) -> Trained:
+        """The model with its vocabularies; assign another one, or a name."""
+        return self._trained
+
+    @trained.setter
+    def trained(self, trained: Trained | str) -> None:
+        self._trained = _steerable(resolve(trained, "AlignmentLab"))
+        self.refresh()
+        self.models = shipped(self._trained)
+
+    @property
+    def model(self) -> Any:
+        """The translator alone; assign another one that knows the same words."""
+        return self._trained.model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self._trained = _steerable(in_place_of(self._trained, model))
+        self.refresh()
+        self.models = []
+
+    def watched(self) -> tuple[Any, ...]:
+        return (self._trained.model,)
+
+    def steered(self, keys: int) -> Steered | None:
+        """The translator as the settings bend it, for a sentence of ``keys`` positions with its
+        end; ``None`` if they leave it as it is."""
+        hidden = {j for j in self.hidden if 0 <= j < keys}
+        if len(hidden) == keys:
+            hidden = set()
+        rows = {
+            int(step): [j for j in chosen if 0 <= j < keys and j not in hidden]
+            for step, chosen in self.rows.items()
+        }
+        rows = {step: chosen for step, chosen in rows.items() if chosen}
+        looks_itself = self.look == "own" or (self.look == "yours" and not rows)
+        if self.temperature == 1.0 and not hidden and looks_itself:
+            return None
+        return Steered(
+            self._trained.model,
+            temperature=self.temperature,
+            hidden=sorted(hidden),
+            look=self.look,  # type: ignore[arg-type]
+            rows=rows,
+            shuffle=self.shuffle,
+            only=self.only,
+        )
+
+    def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
+        trained = self._trained
+        reading = read(self.text, trained.source_vocab)
+        answer = reading.told() | {
+            "target": [],
+            "copied": [],
+            "probability": [],
+            "weights": [],
+            "log_prob": 0.0,
+            "finished": True,
+            "alone": None,
+        }
+        if not reading.words:
+            return answer, None
+        source, lengths = encode_source([reading.words], trained.source_vocab)
+        device = device_of(trained.model)
+        source, lengths = source.to(device), lengths.to(device)
+        steered = self.steered(len(reading.source))
+        model = trained.model if steered is None else steered
+        found = self._search(model, source, lengths)
+        weights = found.weights
+        assert weights is not None  # a Bahdanau has them
+        target = spoken(found, trained.target_vocab)
+        most = weights[:, :-1].argmax(axis=1).tolist()  # the end of a sentence is no word to copy
+        answer |= {
+            "target": target,
+            "copied": [
+                most[i] if self.copy and word == SPECIALS[UNK] else -1
+                for i, word in enumerate(target)
+            ],
+            "probability": probabilities(model, source, lengths, found),
+            "weights": weights.tolist(),
+            "log_prob": found.log_prob,
+            "finished": found.finished,
+        }
+        if steered is not None:
+            answer["alone"] = self._left_alone(source, lengths)
+        return answer, AttentionTrace.of("cross", weights, query=target, key=reading.source)
+
+    def _left_alone(
+        self, source: Int[Tensor, "1 source"], lengths: Int[Tensor, " 1"]
+    ) -> dict[str, Any]:
+        """What the model says by itself. Kept while the reader moves other controls."""
+        model = self._trained.model
+        case = (source.tolist(), self.width, fingerprint(model))
+        if self._before is None or self._before[0] != case:
+            found = self._search(model, source, lengths)
+            said = spoken(found, self._trained.target_vocab)
+            self._before = case, {"target": said, "log_prob": found.log_prob}
+        return self._before[1]
+
+    def _search(
+        self, model: Translator, source: Int[Tensor, "1 source"], lengths: Int[Tensor, " 1"]
+    ) -> Hypothesis:
+        if self.width == 1:
+            return greedy(model, source, lengths)[0]
+        return beam(model, source, lengths, width=self.width)[0]
+
+    def drawn(self) -> str:
+        say, answer = drawing.sayer(self.strings), self.answer
+        shown = [
+            word if from_ < 0 else answer["source"][from_]
+            for word, from_ in zip(answer["target"], answer["copied"], strict=True)
+        ]
+        return drawing.sheet(
+            drawing.line(say("alignment.english"), answer["source"][:-1]),
+            drawing.line(say("alignment.french"), shown[:-1] if answer["finished"] else shown),
+            drawing.attention_map(
+                say,
+                label=say("alignment.map"),
+                query=shown,
+                key=answer["source"],
+                weights=answer["weights"],
+                hidden=self.hidden,
+            ),
+        )
+
+
+def _steerable(trained: Trained) -> Trained:
+    if not isinstance(trained.model, Bahdanau):
+        raise TypeError(
+            f"AlignmentLab steers the attention of a Bahdanau, "
+            f"and {trained.card.experiment} is a {type(trained.model).__name__}"
+        )
+    return trained
+
+
+def probabilities(
+    model: Translator,
+    source: Int[Tensor, "1 source"],
+    lengths: Int[Tensor, " 1"],
+    hypothesis: Hypothesis,
+) -> list[float]:
+    """p of each word that was written, the end included if it was: e^Σ log p is the sentence's."""
+    words = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
+    written = torch.tensor([words], device=source.device)
+    before = torch.cat([torch.full_like(written[:, :1], BOS), written[:, :-1]], dim=1)
+    with _answering(model):
+        log_p = model(source, lengths, before).logits.log_softmax(dim=-1, dtype=torch.float32)
+        chosen = log_p.gather(-1, written[..., None])[0, :, 0].tolist()
+    return [math.exp(each) for each in chosen]

@@ -1,0 +1,386 @@
+"""What all labs share: settings come in, an answer goes out, and a page can show both.
+
+A lab is an ``anywidget`` whose view (``labs/frontend``) sets *settings* and draws the *answer*.
+Here the model in the kernel answers. In a static page nobody is there to observe, so the same cell
+leaves a ``<heed-lab>`` element behind: settings and answer as JSON, the answer drawn as plain HTML,
+and a module that takes over with the exported weights.
+"""
+
+import json
+import math
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, cast
+
+import anywidget
+import traitlets
+from IPython.core.getipython import get_ipython
+from torch import Tensor, nn
+
+from heed.data.text import tokenize
+from heed.data.vocabulary import EOS, SPECIALS, Vocabulary
+from heed.evaluation.decoding import Hypothesis
+from heed.experiments.table import trained_folder
+from heed.experiments.trained import Trained, load
+from heed.labs import modules
+from heed.trace import AttentionTrace
+
+LONGEST = 60
+"""Words of a text that are read; the models have seen no longer sentence."""
+
+END = SPECIALS[EOS]
+
+
+# ---------------------------------------------------------------------------- what goes in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A typed text as a model reads it.
+
+    words: at most ``LONGEST``; of: how many there were
+    known: for each word whether the vocabulary has it, and True for the ``EOS`` that follows
+    message: ``""``, or what the reader should be told: ``"empty"``, ``"unknown"`` (not one word
+        of it is known) or ``"long"`` (it was cut)
+    """
+
+    words: tuple[str, ...]
+    of: int
+    known: tuple[bool, ...]
+    message: str
+
+    @property
+    def source(self) -> list[str]:
+        """The words and the end of the sentence; nothing for no words."""
+        return [*self.words, END] if self.words else []
+
+    def told(self) -> dict[str, Any]:
+        """The part of every answer that is about the text."""
+        return {
+            "source": self.source,
+            "known": list(self.known),
+            "read": len(self.words),
+            "of": self.of,
+            "message": self.message,
+        }
+
+
+def read(text: str, *vocabularies: Vocabulary) -> Reading:
+    """Cut an English text into words; known are those that every vocabulary has."""
+    every = tokenize(text, "en")
+    words = tuple(every[:LONGEST])
+    known = [all(word in vocabulary for vocabulary in vocabularies) for word in words]
+    if not words:
+        message = "empty"
+    elif not any(known):
+        message = "unknown"
+    else:
+        message = "long" if len(every) > len(words) else ""
+    return Reading(
+        words=words,
+        of=len(every),
+        known=(*known, True) if words else (),
+        message=message,
+    )
+
+
+def spoken(hypothesis: Hypothesis, vocabulary: Vocabulary) -> list[str]:
+    """The words of a hypothesis; the end is one of them if the model wrote it."""
+    words = vocabulary.decode(hypothesis.tokens)
+    return [*words, END] if hypothesis.finished else words
+
+
+def resolve(trained: Trained | str, lab: str) -> Trained:
+    """A trained model, or the name of a shipped one."""
+    if isinstance(trained, str):
+        return load(trained)
+    if not isinstance(trained, Trained):
+        raise TypeError(
+            f"{lab} needs a model as heed.load gives it, or its name, "
+            f"not a {type(trained).__name__}"
+        )
+    return trained
+
+
+def in_place_of(trained: Trained, model: Any) -> Trained:
+    """The same vocabularies and card with another model, which must have as many words."""
+    from dataclasses import replace
+
+    config = getattr(model, "config", None)
+    for side in ("source", "target"):
+        there = getattr(config, f"{side}_vocab", None)
+        here = len(getattr(trained, f"{side}_vocab"))
+        if there is not None and there != here:
+            raise ValueError(
+                f"this model has {there} {side} words, but the lab's vocabulary has {here}"
+            )
+    return replace(trained, model=model)
+
+
+def shipped(*models: Trained) -> list[str]:
+    """Names under which a page finds these models; none if one of them is not as shipped."""
+    names = [each.card.experiment for each in models]
+    homes = [trained_folder() / name for name in names]
+    return names if [each.folder for each in models] == homes else []
+
+
+# ---------------------------------------------------------------------------- changed models
+
+_living: "weakref.WeakSet[Lab]" = weakref.WeakSet()
+
+
+def fingerprint(model: Any) -> tuple[Any, ...]:
+    """Differs when a parameter or buffer of the model was changed or exchanged.
+
+    PyTorch counts changes in place in ``_version``. It does not count those through ``.data``,
+    so the sum of the numbers is looked at as well.
+    """
+    if not isinstance(model, nn.Module):
+        return (id(model),)
+    parts = tuple(id(module) for module in model.modules())
+    return parts + tuple(_state(tensor) for tensor in (*model.parameters(), *model.buffers()))
+
+
+def _state(tensor: Tensor) -> tuple[int, int, str]:
+    version = 0 if tensor.is_inference() else tensor._version
+    total = tensor.detach().sum().item()
+    return id(tensor), version, repr(total)  # repr: a NaN does not equal itself
+
+
+def _after_cell(*_: Any) -> None:
+    """Labs whose model was changed by the cell that just ran answer again."""
+    labs = list(_living)
+    models = {id(model): model for lab in labs for model in lab.watched()}
+    now = {key: fingerprint(model) for key, model in models.items()}
+    for lab in labs:
+        prints = [now[id(model)] for model in lab.watched()]
+        if prints != lab._prints:
+            lab.refresh()
+
+
+def _watch(lab: "Lab") -> None:
+    _living.add(lab)
+    shell = get_ipython()
+    if shell is None:
+        return
+    if _after_cell not in shell.events.callbacks["post_run_cell"]:
+        shell.events.register("post_run_cell", _after_cell)
+
+
+# ---------------------------------------------------------------------------- what goes out
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """The same JSON value with fewer digits; whole numbers lose their point."""
+    if isinstance(value, float):
+        short = round(value, digits)
+        return int(short) if short.is_integer() else short
+    if isinstance(value, Mapping):
+        return {key: rounded(each, digits) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each, digits) for each in value]
+    return value
+
+
+def in_script(value: Any) -> str:
+    """JSON that may stand in a <script>: no character of it can end the element."""
+    text = json.dumps(rounded(value, 4), ensure_ascii=False, separators=(",", ":"))
+    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+    return text.translate(str.maketrans(escapes | {"\u2028": "\\u2028", "\u2029": "\\u2029"}))
+
+
+@cache
+def strings(language: str = "en") -> dict[str, str]:
+    """The words of the interface."""
+    return json.loads((modules.FRONTEND / f"strings.{language}.json").read_text("utf-8"))
+
+
+class Lab(anywidget.AnyWidget):
+    """A view with a model behind it.
+
+    A subclass says what a reader may change (``settings``), what the view is told once
+    (``facts``), which models it asks (``watched``), what it finds (``find``) and how that is drawn
+    without JavaScript (``drawn``).
+
+    ``answer`` is what the view draws; its ``count`` goes up by one with each answer. ``trace`` is
+    the attention on screen. A setting that comes from a browser is bent into its range; one that
+    is wrong in Python is refused.
+    """
+
+    kind: ClassVar[str] = ""
+    settings: ClassVar[tuple[str, ...]] = ()
+    facts: ClassVar[tuple[str, ...]] = ()
+
+    answer = traitlets.Dict().tag(sync=True)
+    strings = traitlets.Dict().tag(sync=True)
+    models = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __init__(self, **given: Any) -> None:
+        allowed = (*self.settings, *self.facts)
+        strange = next((name for name in given if name not in allowed), None)
+        if strange is not None:
+            raise TypeError(
+                f"{type(self).__name__} has no setting {strange!r}; "
+                f"it has {', '.join(self.settings)}"
+            )
+        self._trace: AttentionTrace | None = None
+        self._prints: list[tuple[Any, ...]] = []
+        self._holding = False
+        self._count = 0
+        super().__init__(strings=strings(), **given)
+        self.observe(lambda change: self._asked(), names=list(self.settings))
+        _watch(self)
+
+    @property
+    def _esm(self) -> str:  # anywidget makes a trait of it
+        return modules.bundle(f"{self.kind}.js")
+
+    @property
+    def _css(self) -> str:
+        return modules.style()
+
+    # ------------------------------------------------------------------ for subclasses
+
+    def watched(self) -> Sequence[Any]:
+        """The models whose change shows at once."""
+        return ()
+
+    def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
+        """The answer to the settings as they are, and the attention in it."""
+        raise NotImplementedError
+
+    def drawn(self) -> str:
+        """The answer as HTML, for who has no JavaScript, or not yet."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ for readers
+
+    @property
+    def trace(self) -> AttentionTrace:
+        """The attention on screen."""
+        if self._trace is None:
+            raise ValueError(f"{type(self).__name__} shows no attention now")
+        return self._trace
+
+    def refresh(self) -> None:
+        """Ask the models again. Needed only where no notebook does it after each cell, or when
+        something other than weights was changed."""
+        prints = [fingerprint(model) for model in self.watched()]
+        if self._prints and prints != self._prints:
+            self.models = []  # the page has the model as it was shipped, and would say otherwise
+        self._prints = prints
+        self.recount()
+        self._find()
+
+    def recount(self) -> None:
+        """Compute anew what the view is told once, where a model has part in it."""
+
+    # ------------------------------------------------------------------ the exchange
+
+    def open(self) -> None:
+        """Once, before the view exists: it gets its first answer with everything else."""
+        self._prints = [fingerprint(model) for model in self.watched()]
+        self._find()
+        super().open()
+
+    def close(self) -> None:
+        _living.discard(self)
+        super().close()
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """What a view sends: several settings at once, and one answer to them all."""
+        tame = {name: value for name, value in self._tamed(sync_data)}
+        with self._one_answer():
+            super().set_state(tame)
+        corrected = [
+            name for name in self.settings if name in sync_data and not _same(tame, sync_data, name)
+        ]
+        if corrected:
+            self.send_state(corrected)
+        # Even if nothing changed: the view waits for a count that is another one.
+        if any(name in self.settings for name in sync_data):
+            self._find()
+
+    def _tamed(self, state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for name, value in state.items():
+            if name in self.settings:
+                try:
+                    yield name, tamed(self.traits()[name], self, value)
+                except (traitlets.TraitError, TypeError, ValueError):
+                    continue
+            elif name not in (*self.facts, "answer", "strings", "models"):
+                yield name, value
+
+    @contextmanager
+    def _one_answer(self) -> Iterator[None]:
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+
+    def _asked(self) -> None:
+        if not self._holding:
+            self._find()
+
+    def _find(self) -> None:
+        self._count += 1
+        try:
+            answer, self._trace = self.find()
+        except Exception:
+            # A reader's own model may fail. The view must not wait for it, and the reader is told.
+            self.answer = {**self.answer, "count": self._count}
+            raise
+        self.answer = {**rounded(answer, 6), "count": self._count}
+
+    # ------------------------------------------------------------------ the page
+
+    def html(self) -> str:
+        """The element that the page makes a lab of."""
+        told = {name: getattr(self, name) for name in (*self.settings, *self.facts, "models")}
+        content = in_script({"settings": told, "answer": {**self.answer, "count": 1}})
+        return (
+            f'<div class="heed-lab-frame"><heed-lab kind="{self.kind}" class="heed-lab">'
+            f'<script type="application/json">{content}</script>{self.drawn()}</heed-lab></div>'
+        )
+
+    def __repr__(self) -> str:
+        shown = f"{self.text!r}" if self.has_trait("text") else ""  # type: ignore[attr-defined]
+        return f"{type(self).__name__}({shown})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = cast(Any, super()._repr_mimebundle_(**kwargs))
+        if bundle is None:
+            return None
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, "text/html": self.html()}, metadata
+
+
+def _same(tame: Mapping[str, Any], sent: Mapping[str, Any], name: str) -> bool:
+    return name in tame and tame[name] == sent[name]
+
+
+def tamed(trait: Any, lab: Lab, value: Any) -> Any:
+    """A value that a browser sent, bent into the trait's range; an error where that cannot be."""
+    if isinstance(trait, traitlets.Float | traitlets.Int):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise ValueError(f"{value!r} is no number")
+        low = -math.inf if trait.min is None else trait.min
+        high = math.inf if trait.max is None else trait.max
+        bent = min(max(value, low), high)
+        return float(bent) if isinstance(trait, traitlets.Float) else int(bent)
+    if isinstance(trait, traitlets.Unicode) and isinstance(value, str):
+        return value
+    return trait.validate(lab, value)
+
+
+def whole_numbers(values: Iterable[Any]) -> list[int]:
+    """Those of the values that are whole numbers."""
+    return [value for value in values if isinstance(value, int) and not isinstance(value, bool)]

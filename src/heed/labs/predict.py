@@ -1,0 +1,174 @@
+"""Mark where the model will look, then see where it does."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import traitlets
+
+from heed.data.batches import encode_batch, encode_source
+from heed.data.pairs import Pair
+from heed.evaluation.decoding import device_of, forced_weights, greedy
+from heed.experiments.trained import Trained
+from heed.labs import drawing
+from heed.labs.base import (
+    END,
+    LONGEST,
+    Lab,
+    in_place_of,
+    read,
+    resolve,
+    shipped,
+    spoken,
+    whole_numbers,
+)
+from heed.trace import AttentionTrace
+
+
+class PredictLab(Lab):
+    """A map that stays covered until the reader has said what will be on it.
+
+    trained: as ``heed.load`` gives it, or the name of a shipped model; it must attend
+    pairs: examples with gold links. The model is made to write the gold words, so that its look
+        can be laid beside the links.
+    example: which of them is shown; −1 is the reader's own ``text``, for which there is no gold
+    marks: the source position marked for each step, as in ``{0: 1}``; shown: whether revealed
+    """
+
+    kind = "predict"
+    settings: ClassVar[tuple[str, ...]] = ("example", "text", "marks", "shown")
+    facts: ClassVar[tuple[str, ...]] = ("examples",)
+
+    example = traitlets.Int(0, min=-1).tag(sync=True)
+    text = traitlets.Unicode("").tag(sync=True)
+    marks = traitlets.Dict().tag(sync=True)
+    shown = traitlets.Bool(False).tag(sync=True)
+    examples = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(self, trained: Trained | str, pairs: Sequence[Pair], **settings: Any) -> None:
+        if "examples" in settings:
+            raise TypeError("the examples of a PredictLab are made from its pairs")
+        self._trained = resolve(trained, "PredictLab")
+        self._pairs = list(pairs)
+        for pair in self._pairs:
+            if not pair.source or not pair.possible:
+                raise ValueError(f"{' '.join(pair.source)!r} has no gold links to compare with")
+            if len(pair.source) > LONGEST:
+                raise ValueError(
+                    f"an example has {len(pair.source)} words, and {LONGEST} are the most"
+                )
+        if not self._pairs:
+            settings.setdefault("example", -1)
+        example = settings.get("example", 0)
+        if isinstance(example, int) and example >= len(self._pairs):
+            raise ValueError(f"example={example}, but there are {len(self._pairs)} examples")
+        super().__init__(examples=self._shown(), **settings)
+        self.models = shipped(self._trained)
+
+    @traitlets.validate("marks")
+    def _marks(self, proposal: dict[str, Any]) -> dict[str, int]:
+        marks = proposal["value"]
+        try:
+            rows = {str(int(row)): column for row, column in marks.items()}
+            if len(whole_numbers(rows.values())) == len(rows):
+                return rows
+        except (TypeError, ValueError):
+            pass
+        raise traitlets.TraitError(
+            f"marks={marks!r}: give a source position by step, as in {{0: 1}}"
+        )
+
+    @property
+    def trained(self) -> Trained:
+        """The model with its vocabularies; assign another one, or a name."""
+        return self._trained
+
+    @trained.setter
+    def trained(self, trained: Trained | str) -> None:
+        self._trained = resolve(trained, "PredictLab")
+        self.refresh()
+        self.models = shipped(self._trained)
+
+    @property
+    def model(self) -> Any:
+        """The translator alone; assign another one that knows the same words."""
+        return self._trained.model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self._trained = in_place_of(self._trained, model)
+        self.refresh()
+        self.models = []
+
+    def watched(self) -> tuple[Any, ...]:
+        return (self._trained.model,)
+
+    def recount(self) -> None:
+        self.examples = self._shown()
+
+    def _shown(self) -> list[dict[str, Any]]:
+        """The examples as the view gets them."""
+        if not self._pairs:
+            return []
+        trained = self._trained
+        batch = encode_batch(self._pairs, trained.source_vocab, trained.target_vocab)
+        maps = forced_weights(trained.model, batch)
+        if maps is None:
+            raise TypeError(
+                f"PredictLab asks where a model looks, "
+                f"and a {type(trained.model).__name__} has no attention"
+            )
+        return [
+            {
+                "source": [*pair.source, END],
+                "target": [*pair.target, END],
+                "weights": np.round(weights.astype(float), 4).tolist(),
+                "sure": [list(link) for link in sorted(pair.sure)],
+                "possible": [list(link) for link in sorted(pair.possible)],
+            }
+            for pair, weights in zip(self._pairs, maps, strict=True)
+        ]
+
+    def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
+        if 0 <= self.example < len(self.examples):
+            shown = self.examples[self.example]
+            source, target, weights = (shown[key] for key in ("source", "target", "weights"))
+            known = [word == END or word in self._trained.source_vocab for word in source]
+            words = len(source) - 1
+            answer = {"source": source, "known": known, "read": words, "of": words, "message": ""}
+            answer |= {"target": target, "weights": weights}
+            table = np.array(weights, dtype=np.float32)
+            return answer, AttentionTrace.of("cross", table, query=target, key=source)
+        trained = self._trained
+        reading = read(self.text, trained.source_vocab)
+        answer = reading.told() | {"target": [], "weights": []}
+        if not reading.words:
+            return answer, None
+        source_ids, lengths = encode_source([reading.words], trained.source_vocab)
+        device = device_of(trained.model)
+        found = greedy(trained.model, source_ids.to(device), lengths.to(device))[0]
+        if found.weights is None:
+            raise TypeError(f"a {type(trained.model).__name__} has no attention to predict")
+        target = spoken(found, trained.target_vocab)
+        answer |= {"target": target, "weights": found.weights.tolist()}
+        return answer, AttentionTrace.of("cross", found.weights, query=target, key=reading.source)
+
+    def drawn(self) -> str:
+        """The covered map, and the model's own folded away under it: no spoiler, no script."""
+        say, answer = drawing.sayer(self.strings), self.answer
+        gold = self.examples[self.example] if self.example >= 0 else {"sure": (), "possible": ()}
+        parts = {
+            "query": answer["target"],
+            "key": answer["source"],
+            "weights": answer["weights"],
+        }
+        bare = drawing.attention_map(say, label=say("predict.map"), **parts, blank=not self.shown)
+        shown = drawing.attention_map(
+            say,
+            label=say("predict.model"),
+            **parts,
+            sure=[tuple(link) for link in gold["sure"]],  # type: ignore[misc]
+            possible=[tuple(link) for link in gold["possible"]],  # type: ignore[misc]
+        )
+        folded = drawing.tag("details", drawing.tag("summary", say("predict.model")), shown)
+        return drawing.sheet(bare, folded)

@@ -1,0 +1,278 @@
+"""Where a model looks, decided by somebody else: what the alignment lab does to a translator.
+
+The model itself is never touched. ``Steered`` works with shallow copies whose attention is another
+one; all weights are shared, so a change in the model shows in its steered twin at once.
+
+Everything here exists a second time in ``labs/frontend/translator.js`` for the static page, number
+for number.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heed.attention import Attended, Attention
+from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
+from heed.models.translator import DecoderOutput, StepOutput
+from heed.scores import Score
+
+Look = Literal["own", "uniform", "shuffled", "yours"]
+
+LOOKS: tuple[Look, ...] = ("own", "uniform", "shuffled", "yours")
+COOLEST, HOTTEST = 0.1, 5.0
+
+_32_BITS = 0xFFFF_FFFF
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+def mulberry32(seed: int) -> Iterator[float]:
+    """Random numbers in [0, 1), the same in every language that can multiply 32-bit integers.
+
+    All arithmetic is unsigned and modulo 2³²; >> shifts zeros in:
+
+        a ← a + 0x6D2B79F5          (a is the seed at first)
+        t ← (a ⊕ a>>15) · (a | 1)
+        t ← t ⊕ (t + (t ⊕ t>>7) · (t | 61))
+        number = (t ⊕ t>>14) / 2³²
+
+    The generator is Tommy Ettinger's, in the form that JavaScript programmers pass around.
+    """
+    a = seed & _32_BITS
+    while True:
+        a = (a + 0x6D2B79F5) & _32_BITS
+        t = ((a ^ a >> 15) * (a | 1)) & _32_BITS
+        t ^= (t + (t ^ t >> 7) * (t | 61)) & _32_BITS
+        yield (t ^ t >> 14) / 2**32
+
+
+@lru_cache
+def permutation(count: int, seed: int) -> tuple[int, ...]:
+    """The numbers 0 … count − 1 shuffled as Fisher and Yates do, with ``mulberry32(seed)``.
+
+    For i from count − 1 down to 1: j = ⌊random · (i + 1)⌋, and places i and j change contents.
+    """
+    random = mulberry32(seed)
+    places = list(range(count))
+    for i in range(count - 1, 0, -1):
+        j = int(next(random) * (i + 1))
+        places[i], places[j] = places[j], places[i]
+    return tuple(places)
+
+
+# ---------------------------------------------------------------------------- the parts
+
+
+class Tempered(Score):
+    """score(s, h) / τ: below 1 the largest weight grows, above 1 the weights even out."""
+
+    def __init__(self, score: Score, temperature: float) -> None:
+        super().__init__()
+        self.score = score
+        self.temperature = temperature
+
+    def prepare(self, keys: Float[Tensor, "*batch key d_k"]) -> Float[Tensor, "*batch key _"]:
+        return self.score.prepare(keys)
+
+    def compare(
+        self,
+        query: Float[Tensor, "*batch query d_q"],
+        prepared: Float[Tensor, "*batch key d_p"],
+    ) -> Float[Tensor, "*batch query key"]:
+        return self.score.compare(query, prepared) / self.temperature
+
+
+class Gaze(nn.Module):
+    """A rule that turns the row which the model would choose into another one."""
+
+    def forward(
+        self, own: Float[Tensor, "batch key"], keep: Bool[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch key"]:
+        raise NotImplementedError
+
+
+class Uniform(Gaze):
+    """α_j = 1/n over the n positions that may be looked at."""
+
+    def forward(
+        self, own: Float[Tensor, "batch key"], keep: Bool[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch key"]:
+        return keep.to(own.dtype) / keep.sum(dim=-1, keepdim=True)
+
+
+class Shuffled(Gaze):
+    """The model's own weights at the wrong places: α′ at the i-th kept position is α at the
+    p_i-th, where p = ``permutation(n, seed)`` is the same for all words of a sentence.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.seed = seed
+
+    def forward(
+        self, own: Float[Tensor, "batch key"], keep: Bool[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch key"]:
+        looked = own.clone()
+        for row, kept in enumerate(keep):
+            places = kept.nonzero()[:, 0]
+            looked[row, places] = own[row, places[list(permutation(len(places), self.seed))]]
+        return looked
+
+
+class Chosen(Gaze):
+    """Equal shares over ``keys``, as far as they may be looked at; the model's own row if none."""
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        super().__init__()
+        self.keys = keys
+
+    def forward(
+        self, own: Float[Tensor, "batch key"], keep: Bool[Tensor, "batch key"]
+    ) -> Float[Tensor, "batch key"]:
+        wanted = torch.zeros_like(keep)
+        wanted[:, [key for key in self.keys if 0 <= key < keep.shape[-1]]] = True
+        wanted = wanted & keep
+        found = wanted.sum(dim=-1, keepdim=True)
+        return torch.where(found > 0, wanted.to(own.dtype) / found.clamp(min=1), own)
+
+
+class Forced(nn.Module):
+    """An attention whose row is replaced by what a ``Gaze`` makes of it; the context follows."""
+
+    def __init__(self, attention: Attention, gaze: Gaze) -> None:
+        super().__init__()
+        self.attention = attention
+        self.score = attention.score
+        self.gaze = gaze
+
+    def look(
+        self,
+        query: Float[Tensor, "batch 1 d_q"],
+        prepared: Float[Tensor, "batch key d_p"],
+        values: Float[Tensor, "batch key d_v"],
+        *,
+        keep: Bool[Tensor, "batch 1 key"],
+    ) -> Attended:
+        """As ``Attention.look``, for the one query of a decoder step."""
+        own = self.attention.look(query, prepared, values, keep=keep)
+        weights = self.gaze(own.weights[:, 0], keep[:, 0])[:, None]
+        return Attended(context=weights @ values, weights=weights)
+
+
+@dataclass(frozen=True)
+class SteeredState(BahdanauState):
+    """The decoder's memory, and how many words are written: each row of a batch has as many."""
+
+    step: Int[Tensor, " batch"]
+
+
+# ---------------------------------------------------------------------------- the whole
+
+
+class Steered(nn.Module):
+    """A Bahdanau translator that looks where it is told to; a ``Translator`` itself, so greedy
+    and beam search, forced weights and metrics work on it as on any other.
+
+    temperature: divides the scores, from 0.1 to 5
+    hidden: source positions that cannot be looked at (the last is the sentence's ``EOS``). What
+        would leave nothing to look at is ignored, and so are positions beyond the sentence.
+    look: ``"own"`` leaves the weights alone; ``"uniform"``, ``"shuffled"`` (with ``shuffle`` as
+        the seed) and ``"yours"`` (equal shares over ``rows[step]``, steps counted from 0) replace
+        them. The state and every later word change with them.
+    only: the one step that ``look`` is about; −1 for all of them
+    """
+
+    def __init__(
+        self,
+        translator: Bahdanau,
+        *,
+        temperature: float = 1.0,
+        hidden: Sequence[int] = (),
+        look: Look = "own",
+        rows: Mapping[int, Sequence[int]] | None = None,
+        shuffle: int = 0,
+        only: int = -1,
+    ) -> None:
+        super().__init__()
+        if not isinstance(translator, Bahdanau):
+            raise TypeError(f"only a Bahdanau can be steered, not a {type(translator).__name__}")
+        if not COOLEST <= temperature <= HOTTEST:
+            raise ValueError(f"temperature={temperature} is not from {COOLEST} to {HOTTEST:g}")
+        if look not in LOOKS:
+            raise ValueError(f"look={look!r} is none of {', '.join(LOOKS)}")
+        self.temperature = temperature
+        self.hidden = tuple(hidden)
+        self.look: Look = look
+        self.rows = {step: tuple(keys) for step, keys in (rows or {}).items()}
+        self.shuffle = shuffle
+        self.only = only
+        self.translator = translator
+        if temperature != 1.0:
+            own = translator.attention
+            tempered = with_parts(own, score=Tempered(own.score, temperature))
+            self.translator = with_parts(translator, attention=tempered)
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
+    ) -> Annotations:
+        """Read the sentence; hidden positions are read too, but cannot be looked at later."""
+        encoded = self.translator.encode(source, source_lengths)
+        shown = encoded.keep.clone()
+        shown[..., [j for j in self.hidden if 0 <= j < source.shape[1]]] = False
+        nothing = ~shown.any(dim=-1, keepdim=True)
+        return replace(encoded, keep=torch.where(nothing, encoded.keep, shown))
+
+    def start(self, encoded: Annotations) -> SteeredState:
+        """s_0, before any word."""
+        s = self.translator.start(encoded).s
+        return SteeredState(s, torch.zeros(len(s), dtype=torch.long, device=s.device))
+
+    def step(
+        self, state: SteeredState, token: Int[Tensor, " batch"], encoded: Annotations
+    ) -> tuple[SteeredState, StepOutput]:
+        """One word on, looking where this step has to look."""
+        gaze = self._gaze(int(state.step[0]))
+        model = self.translator
+        if gaze is not None:
+            model = with_parts(model, attention=Forced(model.attention, gaze))
+        moved, out = model.step(BahdanauState(state.s), token, encoded)
+        return SteeredState(moved.s, state.step + 1), out
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        target_in: Int[Tensor, "batch step"],
+    ) -> DecoderOutput:
+        """Teacher forcing, step by step."""
+        encoded = self.encode(source, source_lengths)
+        state, outs = self.start(encoded), []
+        for token in target_in.unbind(1):
+            state, out = self.step(state, token, encoded)
+            outs.append(out)
+        weights = torch.stack([out.weights for out in outs], 1).unsqueeze(1)
+        return DecoderOutput(torch.stack([out.logits for out in outs], 1), {"cross": weights})
+
+    def _gaze(self, step: int) -> Gaze | None:
+        """What replaces the model's own row at this step; ``None`` leaves it."""
+        if self.only not in (-1, step):
+            return None
+        match self.look:
+            case "uniform":
+                return Uniform()
+            case "shuffled":
+                return Shuffled(self.shuffle)
+            case "yours" if step in self.rows:
+                return Chosen(self.rows[step])
+        return None
+
+
+def with_parts(module: _Module, **parts: nn.Module) -> _Module:
+    """A twin of ``module`` with some parts exchanged; all others are the same objects."""
+    twin = module.__new__(type(module))
+    twin.__dict__ = {**module.__dict__, "_modules": {**module._modules, **parts}}
+    return twin

@@ -35,7 +35,8 @@ export function throughput(answer) {
   return { n, of, share: of ? n / of : 0, words: answer.source.filter(isWord).length };
 }
 
-const letters = (text) => text.replace(/\s/gu, "").toLowerCase();
+/** The same for one telling however it is spaced and ended. */
+const letters = (text) => text.replace(/\s/gu, "").replace(/[,.;:!?]+$/u, "").toLowerCase();
 
 /** Share of words that came through against length: a dot for each length that was visited. */
 function strip(tell, longest) {
@@ -230,7 +231,8 @@ export function render({ model, el }) {
     value: model.get("text"),
     onInput: (text) => ask({ text }),
   });
-  const texts = model.get("examples") ?? EXAMPLES.map((name) => tell(`example.${name}`));
+  const given = model.get("examples") ?? [];
+  const texts = given.length ? given : EXAMPLES.map((name) => tell(`example.${name}`));
   const examples = texts.map(
     (text) => button({ label: text, quiet: true, onPress: () => tellIt(text) }).element,
   );

@@ -1,7 +1,7 @@
 // Watch it being learnt: the map of a sentence at some thirty moments of training.
 // Settings: sentence, moment. Reads besides: data, strings. No model answers: all is in `data`.
-import {button, choice, slider} from "./controls.js";
-import {h, setText} from "./dom.js";
+import {button, slider} from "./controls.js";
+import {h, setText, unique} from "./dom.js";
 import {common} from "./lcs.js";
 import {attentionMap} from "./map.js";
 import {say} from "./say.js";
@@ -22,6 +22,14 @@ export function unpacked(input, moments) {
     const start = (moment * rows + row) * columns;
     return Array.from(bytes.subarray(start, start + columns), (level) => level / 255);
   };
+}
+
+/** Gold links as marks of the map, if the sentence has any: [source, target] pairs. */
+function rings({ sure = [], possible = [] }) {
+  const marks = [];
+  for (const [column, row] of possible) marks.push([row, column, "possible"]);
+  for (const [column, row] of sure) marks.push([row, column, "sure"]); // they are among the others
+  return marks;
 }
 
 /** The moment whose place is nearest. */
@@ -173,12 +181,17 @@ export function render({ model, el }) {
   let playing = 0;
   let quiet = 0;
 
-  const which = choice({
-    label: tell("sentence"),
-    options: inputs.map(({ source }, i) => ({ value: i, label: bare(source).join(" ") })),
-    value: within(model.get("sentence"), inputs.length),
-    onInput: (sentence) => put({ sentence: Number(sentence) }),
-  });
+  const chosen = unique("sentence");
+  const which = h(
+    "select",
+    {
+      id: chosen,
+      class: "heed-select",
+      lang: "en",
+      on: { change: () => put({ sentence: which.selectedIndex }) },
+    },
+    inputs.map(({ source }) => h("option", null, bare(source).join(" "))),
+  );
   const when = slider({
     label: tell("moment"),
     min: 0,
@@ -235,11 +248,11 @@ export function render({ model, el }) {
     const moment = within(model.get("moment"), steps.length);
     const input = inputs[sentence];
     weights[sentence] ??= unpacked(input, steps.length);
-    which.value = sentence;
+    which.selectedIndex = sentence;
     when.value = moment;
 
     const rows = input.target.map((_, row) => weights[sentence](moment, row));
-    map.draw({ query: input.target, key: input.source, weights: rows });
+    map.draw({ query: input.target, key: input.source, weights: rows }, { rings: rings(input) });
 
     const words = input.said[moment].split(" ").filter(Boolean);
     const right = new Set(common(words, bare(input.target)).map(([i]) => i));
@@ -267,7 +280,7 @@ export function render({ model, el }) {
     h(
       "div",
       { class: "heed-sheet heed-learning", role: "group", "aria-label": tell("label") },
-      which.element,
+      h("div", { class: "heed-control" }, h("label", { for: chosen }, tell("sentence")), which),
       h("div", { class: "heed-time" }, play.element, when.element),
       said.element,
       count,

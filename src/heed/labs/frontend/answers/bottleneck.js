@@ -13,8 +13,8 @@ export async function answer(get, [fixed, attended]) {
   if (!words.length) {
     return {
       ...told,
-      fixed: { target: [], finished: false, kept: [] },
-      attended: { target: [], finished: false, kept: [], weights: [] },
+      fixed: { target: [], finished: true, kept: [] },
+      attended: { target: [], finished: true, kept: [], weights: [] },
       lost: [],
       state: { names: [], values: [] },
     };
@@ -50,14 +50,14 @@ export async function answer(get, [fixed, attended]) {
   };
 }
 
-/** h and c of each layer, as rows of numbers. */
+/** h of each layer, then c of each, as rows of numbers. */
 function strips({ h, c }) {
-  const [, layers, size] = h.dims;
   const names = [];
   const values = [];
-  for (let layer = 0; layer < layers; layer += 1) {
-    for (const [name, { data }] of Object.entries({ h, c })) {
-      names.push(`${name}, layer ${layer + 1}`);
+  for (const [letter, { data, dims }] of Object.entries({ h, c })) {
+    const [, layers, size] = dims;
+    for (let layer = 0; layer < layers; layer += 1) {
+      names.push(`${letter}, layer ${layer + 1}`);
       values.push(Array.from(data.subarray(layer * size, (layer + 1) * size)));
     }
   }

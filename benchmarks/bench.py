@@ -1,19 +1,23 @@
 """What a chapter and a page cost a reader, against what the book promises.
 
     make bench                                    everything
-    .venv/bin/python benchmarks/bench.py pages    only the pages, or only: chapters
+    .venv/bin/python benchmarks/bench.py pages    only the pages, or only: chapters, labs
 
 Chapters run as shipped, each in a process of its own; the memory is the largest that this process
-or its kernel ever held. Pages are opened in Chromium; the weight is what was fetched, gzipped.
+or its kernel ever held. Pages are opened in Chromium; the weight is what was fetched, gzipped. The
+first answer of a lab counts from the moment it comes near the window, in a fresh browser; a control
+counts from its input event to the frame after the drawing, median of 50.
 The exit code is 1 where a promise is broken.
 """
 
 import argparse
 import json
 import platform
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +27,10 @@ sys.path.insert(0, str(ROOT / "tools"))
 SECONDS = 60
 GIGABYTES = 1.5
 PAGE_MEGABYTES = 1.2
+LAB_MEGABYTES = 6.0
+FIRST_MS = 2_000
+MOVE_MS = 50
+MOVES = 50
 
 Row = tuple[str, str, bool]
 
@@ -73,24 +81,95 @@ def pages() -> Iterator[Row]:
         browser.close()
 
 
+MOVE = """
+async ([index, moves, live]) => {
+  const lab = document.querySelectorAll("heed-lab")[index];
+  const slider = lab.querySelector("input[type=range]");
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+  const answered = async (before) => {
+    while (live && lab.dataset.count === before) await new Promise((done) => setTimeout(done, 0));
+  };
+  const [low, high] = [Number(slider.min), Number(slider.max)];
+  const times = [];
+  for (let k = 0; k < moves; k++) {
+    const before = lab.dataset.count;
+    slider.value = low + (high - low) * ((k * 0.37 + 0.11) % 1);
+    const start = performance.now();
+    slider.dispatchEvent(new Event("input", {bubbles: true}));
+    await answered(before);
+    await frame();
+    times.push(performance.now() - start);
+  }
+  return times;
+}
+"""
+"""Moves a lab's first slider up and down; milliseconds until each answer is drawn."""
+
+
+def labs() -> Iterator[Row]:
+    """For each page its runtime and models; for each lab its first answer and its slider."""
+    import reader
+    from chromium import ARGUMENTS, find
+    from playwright.sync_api import sync_playwright
+
+    with reader.serving(ROOT / "_build" / "html") as home, sync_playwright() as playwright:
+        for name in reader.pages():
+            browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)
+            page, log = browser.new_page(), reader.Log(home)
+            page.set_default_timeout(reader.PATIENCE)
+            log.watch(page)
+            page.goto(f"{home}/{name}.html")
+            page.wait_for_load_state("networkidle")
+            elements = page.locator("heed-lab")
+            for index in range(elements.count()):
+                lab = elements.nth(index)
+                kind = lab.get_attribute("kind")
+                live = lab.evaluate("e => e.querySelector('.heed-status').textContent !== ''")
+                start = time.perf_counter()
+                lab.scroll_into_view_if_needed()
+                if live:
+                    lab.and_(page.locator("[data-live]")).wait_for()
+                first = 1000 * (time.perf_counter() - start)
+                moved = statistics.median(page.evaluate(MOVE, [index, MOVES, live]))
+                yield (
+                    f"{name} {kind}",
+                    f"first answer {first:5.0f} ms of {FIRST_MS}   "
+                    f"slider {moved:5.1f} ms of {MOVE_MS}",
+                    first <= FIRST_MS and moved <= MOVE_MS,
+                )
+            if elements.count():
+                page.wait_for_load_state("networkidle")
+                weight = sum(
+                    size
+                    for url, size in log.sizes().items()
+                    if "/_static/ort/" in url or "/_static/models/" in url
+                )
+                yield (
+                    f"{name} runtime, models",
+                    f"{weight / 1e6:6.2f} MB of {LAB_MEGABYTES}",
+                    weight / 1e6 <= LAB_MEGABYTES,
+                )
+            browser.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="*", choices=[[], "chapters", "pages"])
+    parser.add_argument("what", nargs="*", choices=[[], "chapters", "pages", "labs"])
     parser.add_argument("--chapter", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.chapter:
         return measure(asked.chapter)
 
     kept = True
-    for title, rows in (("chapters", chapters), ("pages", pages)):
+    for title, rows in (("chapters", chapters), ("pages", pages), ("labs", labs)):
         if asked.what and title not in asked.what:
             continue
         print(f"\n{title}")
         for name, figures, good in rows():
             kept &= good
-            print(f"  {name:26} {figures}   {'' if good else 'too much'}", flush=True)
+            print(f"  {name:36} {figures}   {'' if good else 'too much'}", flush=True)
     return sys.exit(not kept)
 
 

@@ -340,11 +340,13 @@ class Lab(anywidget.AnyWidget):
 
     def html(self) -> str:
         """The element that the page makes a lab of."""
-        told = {name: getattr(self, name) for name in (*self.settings, *self.facts, "models")}
-        content = in_script({"settings": told, "answer": {**self.answer, "count": 1}})
+        content = {name: getattr(self, name) for name in (*self.facts, "models")}
+        content["settings"] = {name: getattr(self, name) for name in self.settings}
+        content["answer"] = {**self.answer, "count": 1}
         return (
             f'<div class="heed-lab-frame"><heed-lab kind="{self.kind}" class="heed-lab">'
-            f'<script type="application/json">{content}</script>{self.drawn()}</heed-lab></div>'
+            f'<script type="application/json">{in_script(content)}</script>'
+            f"{self.drawn()}</heed-lab></div>"
         )
 
     def __repr__(self) -> str:

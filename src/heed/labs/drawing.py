@@ -15,6 +15,9 @@ WRITTEN = 0.05
 """Smaller weights are left to the colour, as in ``map.js``."""
 
 LARGE = 24
+LARGEST = 1_500
+"""Cells that are drawn; a larger map would weigh more than the page around it."""
+
 VISIBLE = 0.004
 """Below, a cell has the colour of 0, which is the table's own."""
 
@@ -62,8 +65,10 @@ def attention_map(
 
     sure, possible: gold links (source, target), ringed; hidden: columns that were hidden;
     blank: the words without their weights
+
+    Nothing at all for no words, and for more than ``LARGEST`` cells.
     """
-    if not query or not key:
+    if not query or not key or len(query) * len(key) > LARGEST:
         return ""
 
     def cell(i: int, j: int) -> str:

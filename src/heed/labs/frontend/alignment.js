@@ -368,10 +368,10 @@ export function render({ model, el }) {
     if (!seen.target.length) return "";
     if (side === "french" && index < seen.target.length) {
       const parts = [words("says.french", { word: shownWord(index), looks: lookList(index) })];
-      const from = seen.copied[index];
-      if (from >= 0) {
-        const key = model.get("copy") ? "says.copied" : "says.unknown";
-        parts.push(words(key, { word: seen.source[from] }));
+      if (seen.target[index] === "<unk>") {
+        const key = shownWord(index) === "<unk>" ? "says.unknown" : "says.copied";
+        const most = largest(seen.weights[index].slice(0, -1));
+        parts.push(words(key, { word: seen.source[most] }));
       }
       parts.push(words("says.sure", { probability: share(seen.probability[index] ?? 0) }));
       return parts.join(" ");

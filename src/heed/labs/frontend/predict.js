@@ -10,13 +10,13 @@ import {say, share} from "./say.js";
 
 const END = "</s>";
 const TALLY = "heed-predict-tally";
-const WATCHED = ["example", "text", "marks", "shown"];
+const WATCHED = ["example", "examples", "text", "marks", "shown"];
 
 export function render({ model, el }) {
   const strings = model.get("strings");
   const words = (key, values) => say(strings, `predict.${key}`, values);
   const ask = asker(model);
-  const examples = model.get("examples") ?? [];
+  const examples = () => model.get("examples") ?? [];
 
   let seen = sentence();
   let byKey = false; // the last thing that the reader used
@@ -66,7 +66,7 @@ export function render({ model, el }) {
   const number = () => model.get("example") ?? 0;
   const marks = () => model.get("marks") ?? {};
   const revealed = () => Boolean(model.get("shown"));
-  const following = () => (examples.length ? (Math.max(-1, number()) + 1) % examples.length : -1);
+  const following = () => (examples().length ? (number() + 1) % examples().length : -1);
 
   // Who answers is asked only for a sentence of the reader's own.
   function set(settings) {
@@ -122,13 +122,15 @@ export function render({ model, el }) {
 
   function sentence() {
     const at = model.get("example") ?? 0;
-    if (at >= 0 && examples[at]) return playable(examples[at]);
-    return playable(model.get("answer") ?? {});
+    const answer = model.get("answer") ?? {};
+    if (!examples()[at]) return playable(answer);
+    const known = sameWords(answer.source, examples()[at].source) ? answer.known : [];
+    return playable({ ...examples()[at], known });
   }
 
   function draw() {
     seen = sentence();
-    const mine = number() < 0 || !examples.length;
+    const mine = number() < 0 || !examples().length;
     const given = marks();
     const open = revealed();
     const rings = [];
@@ -151,7 +153,7 @@ export function render({ model, el }) {
     );
     const rows = seen.query.length;
     map.element.hidden = !rows;
-    setText(place, mine ? "" : words("place", { number: number() + 1, of: examples.length }));
+    setText(place, mine ? "" : words("place", { number: number() + 1, of: examples().length }));
     box.element.hidden = !mine;
     if (box.value !== (model.get("text") ?? "")) box.value = model.get("text") ?? "";
     own.element.hidden = mine;
@@ -161,7 +163,7 @@ export function render({ model, el }) {
     setText(left, open || !rows ? "" : words("left", { done, rows }));
     reveal.element.hidden = open || !rows;
     again.element.hidden = !open;
-    next.element.hidden = !examples.length || (!open && !mine);
+    next.element.hidden = !examples().length || (!open && !mine);
     setText(status, mine ? message() : "");
     status.hidden = !mine;
     drawLegend(open);
@@ -245,6 +247,10 @@ function playable({ source = [], target = [], weights = [], known = [], sure = [
     sure,
     possible: possible.filter(([i, j]) => !has(sure, i, j)),
   };
+}
+
+function sameWords(a = [], b = []) {
+  return a.length === b.length && a.every((word, i) => word === b[i]);
 }
 
 function has(links, source, target) {

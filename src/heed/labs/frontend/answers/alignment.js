@@ -27,17 +27,22 @@ export async function answer(get, [translator]) {
   return {
     ...told,
     target: written.target,
-    copied: copied(written, words),
+    copied: get("copy") ? copied(written, words) : written.target.map(() => -1),
     probability: written.probability,
     weights: written.weights.map((row) => Array.from(row)),
     log_prob: written.log_prob,
     finished: written.finished,
-    alone: neutral(steering) ? null : await alone(translator, words, width),
+    alone: neutral(steering, told.source.length) ? null : await alone(translator, words, width),
   };
 }
 
-function neutral({ temperature, hidden, look }) {
-  return temperature === 1 && hidden.length === 0 && look === "own";
+// Places beyond the sentence steer nothing, nor does hiding all there is.
+function neutral({ temperature, hidden, look, rows }, length) {
+  const within = (keys) => [...new Set(keys)].filter((j) => j >= 0 && j < length);
+  const hides = within(hidden).length < length ? within(hidden) : [];
+  const chosen = Object.values(rows).flatMap(within).filter((j) => !hides.includes(j));
+  const itself = look === "own" || (look === "yours" && !chosen.length);
+  return temperature === 1 && !hides.length && itself;
 }
 
 // What the model writes when it is left alone stays the same while a reader steers: kept, for the

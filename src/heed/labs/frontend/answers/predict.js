@@ -1,5 +1,5 @@
-// The twin of PredictLab in heed/labs/predict.py, for a sentence of the reader's own. The examples
-// come with the page, and nobody need be asked for them.
+// The twin of PredictLab in heed/labs/predict.py. A test compares their answers. The examples come
+// with the page; only a sentence of the reader's own is put to the model.
 import {read} from "../translator.js";
 
 export const settings = ["example", "text"];
@@ -7,14 +7,15 @@ export const settings = ["example", "text"];
 export const models = (get) => get("models");
 
 export async function answer(get, [translator]) {
-  if (get("example") >= 0) return withoutCount(get("answer"));
+  const example = get("examples")[get("example")];
+  if (example) {
+    const { source, target, weights } = example;
+    const known = source.map((word) => word === "</s>" || translator.knows(word));
+    const words = source.length - 1;
+    return { source, known, read: words, of: words, message: "", target, weights };
+  }
   const { words, ...told } = read(get("text"), translator);
   if (!words.length) return { ...told, target: [], weights: [] };
   const { target, weights } = await translator.translate(words);
   return { ...told, target, weights: weights.map((row) => Array.from(row)) };
-}
-
-function withoutCount(answer) {
-  const { count, ...rest } = answer ?? {};
-  return rest;
 }

@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from chromium import ARGUMENTS, find
-from playwright.sync_api import Browser, Page, sync_playwright
-from reader import PATIENCE, ROOT, Visit, look_at, serving
+from playwright.sync_api import Browser
+from reader import ROOT, Visit, look_at, serving
 
 
 @pytest.fixture(scope="session")
@@ -32,24 +31,6 @@ def address(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     (top / "somewhere" / "book").symlink_to(site)
     with serving(top) as host:
         yield f"{host}/somewhere/book"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = find()
-    assert program is not None, "no Chromium; run make test, or set CHROMIUM"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page()
-    page.set_default_timeout(PATIENCE)
-    yield page
-    page.close()
 
 
 @pytest.fixture(scope="session")

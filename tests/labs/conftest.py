@@ -1,0 +1,108 @@
+"""The front end of the labs in a real browser: its modules, the runtime and the models, served in
+a folder of a host, as the book's pages have them."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+from reader import PATIENCE, ROOT, Log, serving
+
+VENDOR = ROOT / "book" / "_vendor"
+
+SHEET = """<!doctype html>
+<html lang="en" data-theme="light">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Labs</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="labs/labs.css">
+<style>
+  html { background: #fff; color: #222832; }
+  html[data-theme="dark"] { background: #121212; color: #ced6dd; --pst-color-text-base: #ced6dd; }
+  body { font: 16px/1.65 system-ui, sans-serif; margin: 0 auto; max-width: 46rem; padding: 1rem; }
+  pre { height: 3000px; }
+</style>
+</head>
+<body><main><h1>Labs</h1>%s</main></body>
+</html>
+"""
+
+
+@pytest.fixture(scope="session")
+def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the pages of the book fetch, and an empty page beside it."""
+    from heed.labs.site import copy_assets, exported
+
+    if not (VENDOR / "ort").is_dir():
+        subprocess.run(["make", "book/_vendor/.stamp"], cwd=ROOT, check=True)
+    top = tmp_path_factory.mktemp("host")
+    folder = top / "some" / "where"
+    copy_assets(folder, exported(), vendor=VENDOR)
+    (folder / "empty.html").write_text(SHEET % "", "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def home(assets: Path) -> Iterator[str]:
+    """The address of that folder, below the host's root."""
+    with serving(assets.parents[1]) as host:
+        yield f"{host}/some/where"
+
+
+@pytest.fixture
+def sheet(assets: Path, home: str) -> Iterator[Callable[[str], str]]:
+    """sheet(html) -> the address of a page with that in its body and page.js in its head."""
+    written: list[Path] = []
+
+    def write(body: str) -> str:
+        file = assets / f"sheet-{len(written)}.html"
+        module = '<script type="module" src="labs/page.js"></script>'
+        file.write_text((SHEET % body).replace("</head>", f"{module}</head>"), "utf-8")
+        written.append(file)
+        return f"{home}/{file.name}"
+
+    yield write
+    for file in written:
+        file.unlink()
+
+
+@pytest.fixture
+def quiet(page: Page, home: str) -> Iterator[Page]:
+    """A page that must say nothing in the console and ask no other host, whatever happens to it."""
+    log = Log(home)
+    log.watch(page)
+    yield page
+    assert log.complaints == []
+
+
+@pytest.fixture(scope="session")
+def bench(browser: Browser, home: str) -> Iterator[Page]:
+    """One page for all tests that only call modules: what a test loads stays loaded."""
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    log = Log(home)
+    log.watch(page)
+    page.goto(f"{home}/empty.html")
+    yield page
+    page.close()
+    assert log.complaints == []
+
+
+@pytest.fixture(scope="session")
+def call(bench: Page) -> Callable[..., Any]:
+    """call("text.js", "tokenize", text, "en"): what a function of a module gives back."""
+
+    def run(module: str, name: str, *arguments: Any) -> Any:
+        return bench.evaluate(
+            """async ([module, name, given]) => {
+                const found = await import(new URL(`labs/${module}`, location.href).href);
+                return found[name](...given);
+            }""",
+            [module, name, list(arguments)],
+        )
+
+    return run

@@ -1,6 +1,6 @@
 // The only module that a page of the book loads: <heed-lab kind="alignment"> around a computed
-// example and <script type="application/json">{"settings": {…}, "answer": {…}}</script>, where
-// settings holds the values of all traits of the Python class, "models" among them.
+// example and <script type="application/json">{"settings": {…}, "answer": {…}, "models": […], …}
+// </script>: what the reader may change, and beside it what the view is told once.
 //
 // The view is mounted at once and draws the answer that came with the page. When the lab comes
 // near, the model is fetched; from then on it answers each change of a setting. The latest change
@@ -49,7 +49,8 @@ class HeedLab extends HTMLElement {
   async #mount() {
     const kind = this.getAttribute("kind");
     const script = this.querySelector('script[type="application/json"]');
-    const { settings: traits, answer } = JSON.parse(script.textContent);
+    const { settings, answer, ...facts } = JSON.parse(script.textContent);
+    const traits = { ...facts, ...settings };
     const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
     this.#words = words;
     this.#model = store({ ...traits, strings: words, answer: { ...answer, count: 0 } });

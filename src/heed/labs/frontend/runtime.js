@@ -7,7 +7,7 @@
 // What is large lies there as .gz, since many hosts of static pages compress neither. One thread:
 // more would need headers that such hosts do not send.
 
-import {Translator} from "./translator.js";
+import {Translator, alone} from "./translator.js";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -59,7 +59,8 @@ async function fetched(name) {
   const options = { executionProviders: ["wasm"], logSeverityLevel: 3 };
   const sessions = [];
   for (const graph of graphs) {
-    sessions.push(await ort.InferenceSession.create(new Uint8Array(graph), options));
+    const make = () => ort.InferenceSession.create(new Uint8Array(graph), options);
+    sessions.push(await alone(make));
   }
   const [encoder, decoder] = sessions;
   return new Translator({ ort, manifest, vocabulary, encoder, decoder });

@@ -91,6 +91,16 @@ function shares(keys, length) {
 
 // ---------------------------------------------------------------------------- the translator
 
+let queue = Promise.resolve();
+
+/** Work for the runtime, after all that was asked for before. All models share one stack in its
+ * memory: where two of them run at a time, one overwrites what the other has not read yet. */
+export function alone(work) {
+  const done = queue.then(work);
+  queue = done.catch(() => {});
+  return done;
+}
+
 export class Translator {
   #ort;
   #manifest;
@@ -100,7 +110,6 @@ export class Translator {
   #target;
   #written;
   #states;
-  #queue = Promise.resolve();
 
   constructor({ ort, manifest, vocabulary, encoder, decoder }) {
     this.#ort = ort;
@@ -120,7 +129,7 @@ export class Translator {
   }
 
   translate(words, { width = 1, maxSteps, ...steering } = {}) {
-    return this.#alone(async () => {
+    return alone(async () => {
       const run = await this.#begin(words, width, steering);
       const limit = maxSteps ?? Math.max(20, 2 * words.length + 10);
       return width === 1 ? this.#greedy(run, limit) : this.#beam(run, limit, width);
@@ -128,7 +137,7 @@ export class Translator {
   }
 
   encode(words) {
-    return this.#alone(async () => {
+    return alone(async () => {
       const found = await this.#read(words);
       const plain = ([name, { data, dims }]) => [name, { data, dims: [...dims] }];
       return Object.fromEntries(Object.entries(found).map(plain));
@@ -136,7 +145,7 @@ export class Translator {
   }
 
   force(words, target, steering = {}) {
-    return this.#alone(async () => {
+    return alone(async () => {
       const run = await this.#begin(words, 1, steering);
       const [logits, weights] = [[], []];
       const given = target.map((word) => this.#written.get(word) ?? UNK);
@@ -147,13 +156,6 @@ export class Translator {
       }
       return { logits, weights };
     });
-  }
-
-  // Several labs of a page share a translator, and its buffers: one at a time.
-  #alone(work) {
-    const done = this.#queue.then(work);
-    this.#queue = done.catch(() => {});
-    return done;
   }
 
   // ------------------------------------------------------------------ the graphs

@@ -73,7 +73,7 @@ def random_text(generator: random.Random) -> str:
     letters = []
     while len(letters) < 30:
         if generator.random() < 0.6:
-            letters.append(generator.choice(pieces + ["a", "b", "Zo", "je", "qu'"]))
+            letters.append(generator.choice([*pieces, "a", "b", "Zo", "je", "qu'"]))
             continue
         letter = chr(generator.randrange(0x20, 0x20000))
         # The browser's Unicode is newer than this Python's: what is not assigned here may be there.

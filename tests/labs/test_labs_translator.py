@@ -1,0 +1,310 @@
+"""A model answers in the page what PyTorch and the exported graphs answer in Python."""
+
+import copy
+from base64 import b64decode
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page
+
+from heed.data.batches import encode_batch, encode_source
+from heed.data.pairs import Pair
+from heed.evaluation.decoding import beam, greedy
+from heed.experiments.export import Exported, read_manifest
+from heed.experiments.graphs import Stored
+from heed.experiments.table import trained_folder
+from heed.experiments.trained import Trained, load
+from heed.labs.site import exported
+from heed.labs.steering import Steered, permutation
+
+pytestmark = pytest.mark.browser
+
+MODELS = exported()
+LOOKING = [name for name in MODELS if name.startswith("bahdanau")]
+CLOSE = 1e-4
+
+SENTENCES = [
+    "the cat sleeps .",
+    "she reads a letter .",
+    "yes .",
+    "the minister signed the agreement yesterday .",
+    "i do n't know why he did not come .",
+    "the small dog that the old woman saw was not in the house because it was very tired .",
+    "can you see the other children ?",
+    "we must not forget what they said today .",
+    "he had a big house and she had a small one , but they were happy .",
+    "zyzzyva qwertz .",
+    "the zyzzyva sleeps in the qwertz .",
+    "when the meeting was over , every minister had to sign an agreement .",
+    "it is 2:30 .",
+    "who is she ?",
+    "they will not sign it .",
+    "some of these are very small .",
+    "the red car that was in front of the house is not there because he sold it yesterday .",
+    "she said that he said that they said that it was late .",
+    "please open the window .",
+    "the agreement was signed by the minister of the other country in an old house near the sea , "
+    "and because it was late every journalist went home while the rain fell on the small town "
+    "and nobody saw that the letter which she had written to him was still on the table .",
+]
+
+STEERINGS: list[dict[str, Any]] = [
+    {"temperature": 0.3},
+    {"temperature": 3.0, "hidden": [0, 2]},
+    {"hidden": [1, 3, 4]},
+    {"look": "uniform", "hidden": [1]},
+    {"look": "shuffled", "shuffle": 7, "temperature": 1.5},
+    {"look": "shuffled", "shuffle": 1, "hidden": [2], "only": 1},
+    {"look": "yours", "rows": {"0": [0, 1], "2": [3]}},
+    {"look": "yours", "rows": {"1": [2], "3": [2]}, "only": 3, "hidden": [0]},
+]
+
+ASK = """async ([name, work]) => {
+    const { model } = await import(new URL("labs/runtime.js", location.href).href);
+    const translator = await model(name);
+    const text = async (row) => {  // the bits themselves: as decimals they take seconds
+        const url = await new Promise((done) => {
+            const reader = new FileReader();
+            reader.onload = () => done(reader.result);
+            reader.readAsDataURL(new Blob([row]));
+        });
+        return url.slice(url.indexOf(",") + 1);
+    };
+    const plain = (rows) => rows && Promise.all(rows.map(text));
+    const answers = [];
+    for (const { words, target, options } of work) {
+        const found = target
+            ? await translator.force(words, target, options)
+            : await translator.translate(words, options);
+        for (const name of ["logits", "weights"]) {
+            if (name in found) found[name] = await plain(found[name]);
+        }
+        answers.push(found);
+    }
+    return answers;
+}"""
+
+
+@pytest.fixture(scope="module")
+def ask(bench: Page) -> Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]:
+    """ask(model, work): what the model in the page answers."""
+
+    def run(name: str, work: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        answers = bench.evaluate(ASK, [name, work])
+        for answer in answers:
+            for rows in {"logits", "weights"} & answer.keys():
+                if answer[rows] is not None:
+                    answer[rows] = [np.frombuffer(b64decode(r), "<f4") for r in answer[rows]]
+        return answers
+
+    return run
+
+
+@cache
+def shipped(name: str) -> Trained:
+    return load(name)
+
+
+@cache
+def model(name: str) -> Any:
+    """PyTorch with the numbers that the export holds. They are the shipped ones, but for matrices
+    that had to be rounded to fit; how far that leads is in the manifest."""
+    stored = copy.deepcopy(shipped(name).model).eval()
+    kinds = manifest(name)["storage"]
+    with torch.no_grad():
+        for key, parameter in stored.named_parameters():
+            (kind,) = (kind for kind, names in kinds.items() if key in names)
+            parameter.copy_(torch.from_numpy(Stored.of(parameter.numpy(), kind).values()))
+    return stored
+
+
+def manifest(name: str) -> dict[str, Any]:
+    return read_manifest(trained_folder() / name)
+
+
+@cache
+def graphs(name: str) -> Exported:
+    return Exported.read(trained_folder() / name)
+
+
+def target(name: str, words: list[str]) -> list[str]:
+    """Something to write: what the model writes itself."""
+    return list(shipped(name).translate(words).words)
+
+
+def steered(model: Any, steering: dict[str, Any]) -> Any:
+    rows = {int(step): keys for step, keys in steering.get("rows", {}).items()}
+    return Steered(model, **{**steering, "rows": rows}) if steering else model
+
+
+def forced(model: Any, trained: Trained, words: list[str], written: list[str]) -> Any:
+    pair = Pair(source=tuple(words), target=tuple(written))
+    batch = encode_batch([pair], trained.source_vocab, trained.target_vocab)
+    with torch.inference_mode():
+        return model(batch.source, batch.source_lengths, batch.target[:, :-1])
+
+
+def far(found: Any, wanted: Any) -> float:
+    return float(np.abs(np.asarray(found) - np.asarray(wanted)).max())
+
+
+def bar(name: str, target: list[str], steering: dict[str, Any] | None = None) -> float:
+    """1e-4. Over some fifty words PyTorch's own float32 is farther from its float64 than that, and
+    the manifest says by how much; what divides the scores multiplies their rounding errors."""
+    noisy = manifest(name)["bars"]["logits"] if len(target) > 30 else CLOSE
+    return noisy / min(1.0, (steering or {}).get("temperature", 1.0))
+
+
+def test_all_shipped_exports_are_asked() -> None:
+    assert len(MODELS) >= 3
+    assert len(LOOKING) >= 2
+    assert len({len(sentence.split()) for sentence in SENTENCES}) >= 10
+    assert len(SENTENCES) == 20
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_logits_and_weights_are_those_of_pytorch(ask: Callable[..., Any], name: str) -> None:
+    """And those of the same graphs in Python's onnxruntime."""
+    trained = shipped(name)
+    inputs = [sentence.split() for sentence in SENTENCES]
+    work = [{"words": words, "target": target(name, words)} for words in inputs]
+    for each, answer in zip(work, ask(name, work), strict=True):
+        for other in (graphs(name), model(name)):
+            wanted = forced(other, trained, each["words"], each["target"])
+            assert far(answer["logits"], wanted.logits[0]) <= bar(name, each["target"])
+            for weights in wanted.weights.values():
+                assert far(answer["weights"], weights[0, 0]) <= CLOSE
+        assert bool(answer["weights"]) == (name in LOOKING)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_greedy_search_writes_what_python_writes(ask: Callable[..., Any], name: str) -> None:
+    trained = shipped(name)
+    inputs = [sentence.split() for sentence in SENTENCES]
+    for words, answer in zip(inputs, ask(name, [{"words": w} for w in inputs]), strict=True):
+        (wanted,) = greedy(graphs(name), *encode_source([words], trained.source_vocab))
+        compare(trained, answer, wanted)
+
+
+@pytest.mark.parametrize("width", [2, 5])
+@pytest.mark.parametrize("name", MODELS)
+def test_beam_search_writes_what_python_writes(
+    ask: Callable[..., Any], name: str, width: int
+) -> None:
+    trained = shipped(name)
+    inputs = [sentence.split() for sentence in SENTENCES]
+    work = [{"words": words, "options": {"width": width}} for words in inputs]
+    for words, answer in zip(inputs, ask(name, work), strict=True):
+        source = encode_source([words], trained.source_vocab)
+        (wanted,) = beam(graphs(name), *source, width=width)
+        compare(trained, answer, wanted)
+
+
+@pytest.mark.parametrize("name", LOOKING)
+@pytest.mark.parametrize("steering", STEERINGS, ids=str)
+def test_steering_is_pythons(ask: Callable[..., Any], name: str, steering: dict[str, Any]) -> None:
+    """Where the model must look elsewhere, and what it then writes."""
+    trained = shipped(name)
+    other = steered(model(name), steering)
+    inputs = [SENTENCES[i].split() for i in (0, 3, 5, 10, 19)]
+    written = [target(name, words) for words in inputs]
+    work = [
+        *(
+            {"words": w, "target": t, "options": steering}
+            for w, t in zip(inputs, written, strict=True)
+        ),
+        *({"words": w, "options": {**steering, "width": 1}} for w in inputs),
+        *({"words": w, "options": {**steering, "width": 3}} for w in inputs),
+    ]
+    answers = ask(name, work)
+    n = len(inputs)
+    for words, given, answer in zip(inputs, written, answers[:n], strict=True):
+        wanted = forced(other, trained, words, given)
+        assert far(answer["logits"], wanted.logits[0]) <= bar(name, given, steering)
+        assert far(answer["weights"], wanted.weights["cross"][0, 0]) <= CLOSE
+    for words, narrow, wide in zip(inputs, answers[n : 2 * n], answers[2 * n :], strict=True):
+        source = encode_source([words], trained.source_vocab)
+        compare(trained, narrow, greedy(other, *source)[0])
+        compare(trained, wide, beam(other, *source, width=3)[0])
+
+
+def compare(trained: Trained, answer: dict[str, Any], wanted: Any) -> None:
+    words = trained.target_vocab.decode(wanted.tokens)
+    assert answer["target"] == [*words, "</s>"] if wanted.finished else words
+    assert answer["finished"] == wanted.finished
+    assert answer["log_prob"] == pytest.approx(wanted.log_prob, abs=1e-3)
+    assert np.log(answer["probability"]).sum() == pytest.approx(answer["log_prob"], abs=1e-6)
+    if wanted.weights is None:
+        assert answer["weights"] is None
+    else:
+        assert far(answer["weights"], wanted.weights) <= CLOSE
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9, 60])
+def test_a_seed_shuffles_alike(call: Callable[..., Any], count: int) -> None:
+    for seed in (0, 1, 42, 2**31 + 5, 2**32 - 1):
+        assert call("translator.js", "permutation", count, seed) == list(permutation(count, seed))
+
+
+def test_reading_tells_what_python_tells(bench: Page) -> None:
+    from heed.labs.base import read
+
+    texts = [
+        "",
+        "  \n",
+        "The cat sleeps.",
+        "Zyzzyva qwertz",
+        "word " * 61,
+        "zyzzyva " * 500,
+        "<b>the</b> 👍",
+    ]
+    found = bench.evaluate(
+        """async (texts) => {
+            const here = (name) => new URL(`labs/${name}`, location.href).href;
+            const { model } = await import(here("runtime.js"));
+            const { read } = await import(here("translator.js"));
+            const models = await Promise.all(["bahdanau_grammar", "seq2seq_grammar"].map(model));
+            return texts.map((text) => read(text, ...models));
+        }""",
+        texts,
+    )
+    trained = [shipped("bahdanau_grammar"), shipped("seq2seq_grammar")]
+    for text, answer in zip(texts, found, strict=True):
+        reading = read(text, *(each.source_vocab for each in trained))
+        assert answer == {"words": list(reading.words), **reading.told()}
+
+
+def test_a_model_is_loaded_once_and_answers_several_at_a_time(bench: Page) -> None:
+    """Two labs share a translator and its buffers."""
+    same, alone, together = bench.evaluate(
+        """async ([name, sentences]) => {
+            const { model } = await import(new URL("labs/runtime.js", location.href).href);
+            const translator = await model(name);
+            const ask = async (words) => (await translator.translate(words)).target.join(" ");
+            const alone = [];
+            for (const words of sentences) alone.push(await ask(words));
+            const together = await Promise.all(sentences.map(ask));
+            return [translator === (await model(name)), alone, together];
+        }""",
+        [LOOKING[0], [sentence.split() for sentence in SENTENCES[:6]]],
+    )
+    assert same
+    assert alone == together
+
+
+def test_nothing_to_read_is_refused(bench: Page) -> None:
+    said = bench.evaluate(
+        """async (name) => {
+            const { model } = await import(new URL("labs/runtime.js", location.href).href);
+            const translator = await model(name);
+            const refused = await translator.translate([]).catch((fault) => fault.message);
+            return [refused, (await translator.translate(["yes"])).target.length];
+        }""",
+        LOOKING[0],
+    )
+    assert said[0] == "there are no words to read"
+    assert said[1] > 0

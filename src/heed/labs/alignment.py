@@ -135,7 +135,7 @@ class AlignmentLab(Lab):
             self._trained.model,
             temperature=self.temperature,
             hidden=sorted(hidden),
-            look=self.look,  # type: ignore[arg-type]
+            look=self.look,
             rows=rows,
             shuffle=self.shuffle,
             only=self.only,

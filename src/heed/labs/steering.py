@@ -10,7 +10,7 @@ for number.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -21,9 +21,7 @@ from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
 from heed.models.translator import DecoderOutput, StepOutput
 from heed.scores import Score
 
-Look = Literal["own", "uniform", "shuffled", "yours"]
-
-LOOKS: tuple[Look, ...] = ("own", "uniform", "shuffled", "yours")
+LOOKS = ("own", "uniform", "shuffled", "yours")
 COOLEST, HOTTEST = 0.1, 5.0
 
 _32_BITS = 0xFFFF_FFFF
@@ -188,11 +186,11 @@ class Steered(nn.Module):
 
     def __init__(
         self,
-        translator: Bahdanau,
+        translator: Any,
         *,
         temperature: float = 1.0,
         hidden: Sequence[int] = (),
-        look: Look = "own",
+        look: str = "own",
         rows: Mapping[int, Sequence[int]] | None = None,
         shuffle: int = 0,
         only: int = -1,
@@ -206,11 +204,11 @@ class Steered(nn.Module):
             raise ValueError(f"look={look!r} is none of {', '.join(LOOKS)}")
         self.temperature = temperature
         self.hidden = tuple(hidden)
-        self.look: Look = look
+        self.look = look
         self.rows = {step: tuple(keys) for step, keys in (rows or {}).items()}
         self.shuffle = shuffle
         self.only = only
-        self.translator = translator
+        self.translator: Bahdanau = translator
         if temperature != 1.0:
             own = translator.attention
             tempered = with_parts(own, score=Tempered(own.score, temperature))

@@ -1,0 +1,222 @@
+"""A notebook opened in JupyterLab by a reader who presses Run All and then tries every control."""
+
+import json
+import re
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import Browser, Locator, Page
+from reader import PATIENCE, ROOT, Log
+
+CELLS = (
+    """
+import torch
+from heed.labs import AlignmentLab
+lab = AlignmentLab("bahdanau_everyday", text="I met Leibniz at the station yesterday.")
+lab
+""",
+    """
+from heed.labs import BottleneckLab
+BottleneckLab(
+    "seq2seq_grammar",
+    "bahdanau_grammar",
+    story=["the minister signed the agreement", "because the farmers were tired ."],
+    examples=["she will admire louis ."],
+)
+""",
+    """
+from heed.data.grammar import Grammar, classic
+from heed.labs import PredictLab
+PredictLab("bahdanau_grammar", [classic(), Grammar(1).pair(4, 8)])
+""",
+    """
+from heed.labs import LearningLab
+LearningLab("bahdanau_grammar", [classic()])
+""",
+)
+
+
+def chapters_with_labs() -> list[Path]:
+    """The chapters that have labs in them."""
+    return [
+        path
+        for path in sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
+        if any(
+            cell.cell_type == "code" and "heed.labs" in cell.source
+            for cell in nbformat.read(path, as_version=4).cells
+        )
+    ]
+
+
+SETTLE = 20_000  # milliseconds until what a control should change has changed
+
+# What a lab draws, without what its controls show of themselves and what follows the pointer.
+DRAWING = """
+(root) => {
+  const texts = (selector) => [...root.querySelectorAll(selector)].map((each) => each.innerText);
+  const cells = [...root.querySelectorAll(".heed-map td[data-row]")];
+  return JSON.stringify([
+    cells.map((cell) => [cell.dataset.weight, cell.className]),
+    texts(".heed-map th"),
+    texts(".heed-score, .heed-alone, .heed-lines, .heed-count, .heed-verdict, .heed-left"),
+    [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
+  ]);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Jupyter:
+    """The address of a running server."""
+
+    address: str
+
+    def _ask(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.address}/api/{path}", timeout=30) as answer:
+            return json.load(answer)
+
+    def kernel_of(self, name: str) -> dict[str, Any] | None:
+        """The kernel of a notebook; the page says idle even before there is one."""
+        for session in self._ask("sessions"):
+            if session["path"] == name:
+                return session["kernel"]
+        return None
+
+    def shut(self, name: str) -> None:
+        """End the kernel of a notebook, so that the next one has the memory."""
+        for session in self._ask("sessions"):
+            if session["path"] == name:
+                gone = urllib.request.Request(
+                    f"{self.address}/api/sessions/{session['id']}", method="DELETE"
+                )
+                urllib.request.urlopen(gone, timeout=30).close()
+
+
+class Opened:
+    """A notebook in a page of its own."""
+
+    def __init__(self, browser: Browser, jupyter: Jupyter, name: str) -> None:
+        self.jupyter, self.name = jupyter, name
+        self.context = browser.new_context(viewport={"width": 1400, "height": 1000})
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.log = Log(jupyter.address)
+        self.log.watch(self.page)
+        self.page.goto(f"{jupyter.address}/lab/tree/{name}?reset")
+        self.page.locator(".jp-NotebookPanel .jp-Notebook").wait_for()
+        self.until(lambda: (jupyter.kernel_of(name) or {}).get("execution_state") == "idle")
+
+    def until(self, true: Callable[[], bool], patience: int = PATIENCE) -> None:
+        """Wait by the page's clock: while Python sleeps, Playwright hears nothing."""
+        waited = 0
+        while not true():
+            assert waited < patience, f"{self.name}: waited in vain"
+            self.page.wait_for_timeout(100)
+            waited += 100
+
+    def run_all(self) -> None:
+        """Run → Run All Cells, and wait for the last number."""
+        page = self.page
+        page.locator("#jp-MainMenu .lm-MenuBar-itemLabel", has_text=re.compile("^Run$")).click()
+        page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
+        page.wait_for_function(
+            """() => {
+              const cells = [...document.querySelectorAll(".jp-Notebook .jp-CodeCell")];
+              const number = (cell) => cell.querySelector(".jp-InputPrompt")?.textContent ?? "";
+              return cells.length && cells.every((cell) => /\\[\\d+\\]/.test(number(cell)));
+            }"""
+        )
+        self.idle()
+        page.set_default_timeout(SETTLE)
+
+    def idle(self) -> None:
+        self.until(
+            lambda: (self.jupyter.kernel_of(self.name) or {}).get("execution_state") == "idle"
+        )
+
+    def run(self, code: str) -> None:
+        """Write a new cell at the end and run it."""
+        page = self.page
+        cells = page.locator(".jp-Notebook .jp-CodeCell")
+        page.locator(".jp-Notebook .jp-CodeCell .cm-content").last.click()
+        page.keyboard.press("Escape")
+        page.keyboard.press("b")
+        page.keyboard.press("Enter")
+        page.keyboard.insert_text(code)
+        page.keyboard.press("Control+Enter")
+        prompt = cells.last.locator(".jp-InputPrompt")
+        self.until(lambda: bool(re.search(r"\[\d+\]", prompt.inner_text())))
+        page.keyboard.press("Escape")
+        self.idle()
+
+    def labs(self) -> list[Locator]:
+        found = self.page.locator(".jp-OutputArea .heed-lab:has(.heed-sheet)")
+        found.first.wait_for()
+        return found.all()
+
+    def faults(self) -> list[str]:
+        """Errors and warnings in outputs, on the console, and requests to other hosts."""
+        outputs = self.page.locator(
+            "[data-mime-type='application/vnd.jupyter.error'], "
+            "[data-mime-type='application/vnd.jupyter.stderr']"
+        )
+        return [text.strip() for text in outputs.all_inner_texts()] + self.log.complaints
+
+    def close(self) -> None:
+        self.context.close()
+        self.jupyter.shut(self.name)
+
+
+class Tried:
+    """A lab, and whether what is done to it changes what it draws."""
+
+    def __init__(self, notebook: Opened, lab: Locator) -> None:
+        self.notebook, self.lab, self.page = notebook, lab, notebook.page
+        lab.scroll_into_view_if_needed()
+        self.settle()
+
+    def drawing(self) -> str:
+        return self.lab.evaluate(DRAWING)
+
+    def settle(self) -> str:
+        """The drawing, once it stays as it is."""
+        last, still = self.drawing(), 0
+        while still < 4:
+            self.page.wait_for_timeout(100)
+            now = self.drawing()
+            still = still + 1 if now == last else 0
+            last = now
+        return last
+
+    def changes(self, what: str, act: Callable[[], Any]) -> None:
+        """Do it, and see another drawing."""
+        before = self.settle()
+        act()
+        waited = 0
+        while self.drawing() == before:
+            assert waited < SETTLE, f"{what}: the drawing did not change"
+            self.page.wait_for_timeout(50)
+            waited += 50
+        self.settle()
+
+    def drag(self, slider: Locator, to: float) -> None:
+        """Pull the thumb of a slider by the mouse to this share of its way."""
+        slider.scroll_into_view_if_needed()
+        box = slider.bounding_box()
+        assert box is not None
+        low, high, now = (
+            float(slider.evaluate(f"each => each.{name}")) for name in ("min", "max", "value")
+        )
+        middle, thumb = box["y"] + box["height"] / 2, 16
+
+        def at(share: float) -> float:
+            return box["x"] + thumb / 2 + share * (box["width"] - thumb)
+
+        self.page.mouse.move(at((now - low) / (high - low)), middle)
+        self.page.mouse.down()
+        self.page.mouse.move(at(to), middle, steps=5)
+        self.page.mouse.up()

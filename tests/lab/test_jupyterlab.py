@@ -1,0 +1,184 @@
+"""Labs in JupyterLab, where the kernel answers: each control by mouse and by keyboard."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from notebook_in_lab import Jupyter, Opened, Tried, chapters_with_labs
+from playwright.sync_api import Browser, Locator
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def notebook(browser: Browser, jupyter: Jupyter) -> Iterator[Opened]:
+    opened = Opened(browser, jupyter, "labs.ipynb")
+    opened.run_all()
+    yield opened
+    opened.close()
+
+
+def lab(notebook: Opened, kind: str) -> Tried:
+    return Tried(notebook, notebook.page.locator(f".jp-OutputArea .heed-lab:has(.heed-{kind})"))
+
+
+def key(tried: Tried, control: Locator, *keys: str) -> None:
+    control.focus()
+    for each in keys:
+        tried.page.keyboard.press(each)
+
+
+def test_the_alignment_lab_obeys_the_mouse(notebook: Opened) -> None:
+    tried = lab(notebook, "alignment")
+    root = tried.lab
+    temperature, beam = root.get_by_label("Temperature"), root.get_by_label("Beam")
+    tried.changes("temperature", lambda: tried.drag(temperature, 0.5))
+    tried.changes("beam", lambda: tried.drag(beam, 1.0))
+    tried.changes("reset", root.get_by_role("button", name="Back to the model").click)
+    tried.changes("uniform", root.get_by_label("everywhere alike", exact=True).click)
+    tried.changes("shuffled", root.get_by_label("at the wrong places", exact=True).click)
+    tried.changes("shuffle again", root.get_by_role("button", name="Shuffle again").click)
+    root.locator(".heed-map tbody th").nth(1).click()
+    tried.changes("one word only", root.get_by_label("only ‘").click)
+    tried.changes("every word", root.get_by_label("every word", exact=True).click)
+    tried.changes("reset", root.get_by_role("button", name="Back to the model").click)
+    root.get_by_label("where you say", exact=True).click()
+    tried.changes("a cell", root.locator(".heed-map tbody tr").nth(1).locator("td").nth(5).click)
+    tried.changes("reset", root.get_by_role("button", name="Back to the model").click)
+    tried.changes("a hidden word", root.locator(".heed-words button").nth(1).click)
+    tried.changes("the word shown", root.locator(".heed-words button").nth(1).click)
+    tried.changes("no copies", root.get_by_label("Copy unknown words").click)
+    tried.changes("copies", root.get_by_label("Copy unknown words").click)
+    tried.changes("an example", root.locator(".heed-examples button").first.click)
+    assert not notebook.faults()
+
+
+def test_the_alignment_lab_obeys_the_keyboard(notebook: Opened) -> None:
+    tried = lab(notebook, "alignment")
+    root = tried.lab
+    box = root.get_by_label("An English sentence")
+    tried.changes("text", lambda: box.fill("I met Leibniz at the station yesterday."))
+    temperature, beam = root.get_by_label("Temperature"), root.get_by_label("Beam")
+    tried.changes("temperature", lambda: key(tried, temperature, *["ArrowRight"] * 10))
+    assert temperature.input_value() == "2"
+    tried.changes("temperature", lambda: key(tried, temperature, *["ArrowLeft"] * 10))
+    tried.changes("beam", lambda: key(tried, beam, "ArrowRight"))
+    tried.changes("beam", lambda: key(tried, beam, "ArrowLeft"))
+    own = root.get_by_label("as it likes", exact=True)
+    tried.changes("uniform", lambda: key(tried, own, "ArrowDown"))
+    uniform = root.get_by_label("everywhere alike", exact=True)
+    tried.changes("shuffled", lambda: key(tried, uniform, "ArrowDown"))
+    again = root.get_by_role("button", name="Shuffle again")
+    tried.changes("shuffle again", lambda: key(tried, again, "Enter"))
+    shuffled = root.get_by_label("at the wrong places", exact=True)
+    key(tried, shuffled, "ArrowDown")
+    first = root.locator(".heed-map tbody td").first
+    tried.changes("a cell", lambda: key(tried, first, "End", "ArrowLeft", "Enter"))
+    tried.changes("the cell again", lambda: key(tried, first, "End", "ArrowLeft", " "))
+    reset = root.get_by_role("button", name="Back to the model")
+    if reset.is_enabled():
+        key(tried, reset, "Enter")
+    word = root.locator(".heed-words button").first
+    tried.changes("a hidden word", lambda: key(tried, word, "ArrowRight", "Enter"))
+    hidden = root.locator(".heed-words button").nth(1)
+    tried.changes("the word shown", lambda: key(tried, hidden, "Enter"))
+    copy = root.get_by_label("Copy unknown words")
+    tried.changes("no copies", lambda: key(tried, copy, " "))
+    tried.changes("copies", lambda: key(tried, copy, " "))
+    typed = "<b>the cat</b> sleeps"
+
+    def type_it() -> None:
+        box.press("Control+a")
+        tried.page.keyboard.type(typed)
+
+    tried.changes("typed text", type_it)
+    assert box.input_value() == typed  # no key of it was taken for a command of the notebook
+    assert root.locator(".heed-map b").count() == 0
+    assert not notebook.faults()
+
+
+def test_the_bottleneck_lab_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "bottleneck")
+    root = tried.lab
+    length = root.get_by_label("Length of the story")
+    tried.changes("length", lambda: tried.drag(length, 0.4))
+    tried.changes("length", lambda: key(tried, length, "ArrowRight", "ArrowRight"))
+    box = root.get_by_label("Or write your own")
+    tried.changes("text", lambda: box.fill("the cat was sleeping in the garden ."))
+    tried.changes("an example", root.get_by_role("button", name="she will admire").click)
+    assert not notebook.faults()
+
+
+def test_the_predict_lab_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "predict")
+    root = tried.lab
+    row = root.locator(".heed-map tbody tr")
+    tried.changes("a mark", row.nth(0).locator("td").nth(0).click)
+    second = row.nth(1).locator("td").first
+    tried.changes("a mark by key", lambda: key(tried, second, "ArrowRight", "Enter"))
+    tried.changes("reveal", root.get_by_role("button", name="Reveal").click)
+    again = root.get_by_role("button", name="Try this sentence again")
+    tried.changes("again", lambda: key(tried, again, "Enter"))
+    reveal = root.get_by_role("button", name="Reveal")
+    tried.changes("reveal by key", lambda: key(tried, reveal, "Enter"))
+    tried.changes("next", root.get_by_role("button", name="Next sentence").click)
+    root.get_by_role("button", name="Your own sentence").click()
+    box = root.get_by_label("Your own English sentence")
+    tried.changes("text", lambda: box.fill("the cat was sleeping ."))
+    tried.changes("reveal", root.get_by_role("button", name="Reveal").click)
+    assert not notebook.faults()
+
+
+def test_the_learning_lab_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "learning")
+    root = tried.lab
+    moment = root.get_by_label("Moment of training")
+    tried.changes("moment", lambda: tried.drag(moment, 0.5))
+    tried.changes("moment", lambda: key(tried, moment, *["ArrowRight"] * 4))
+    sentence = root.get_by_label("Sentence", exact=True)
+    tried.changes("sentence", lambda: key(tried, sentence, "ArrowDown", "Enter"))
+    play = root.get_by_role("button", name="Play")
+    tried.changes("play", play.click)
+    assert not notebook.faults()
+
+
+def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
+    tried = lab(notebook, "alignment")
+    tried.changes(
+        "weights in place",
+        lambda: notebook.run(
+            "with torch.no_grad():\n    lab.model.attention.score.v.weight.neg_()"
+        ),
+    )
+    tried.changes("a setting in Python", lambda: notebook.run("lab.temperature = 3"))
+    assert tried.lab.get_by_label("Temperature").input_value() == "3"
+    tried.changes("another model", lambda: notebook.run("lab.trained = 'bahdanau_grammar'"))
+    assert not notebook.faults()
+
+
+def test_two_views_of_one_lab_stay_together(notebook: Opened) -> None:
+    notebook.run("lab.temperature = 1\nlab")
+    views = notebook.page.locator(".jp-OutputArea .heed-lab:has(.heed-alignment)")
+    views.nth(1).wait_for()
+    second = Tried(notebook, views.nth(1))
+    second.changes("text", lambda: second.lab.locator("textarea").fill("she admires louis ."))
+    first = Tried(notebook, views.first)
+    assert first.drawing() == second.drawing()
+    assert not notebook.faults()
+
+
+@pytest.mark.parametrize("chapter", chapters_with_labs(), ids=lambda path: path.stem)
+def test_labs_of_a_chapter_obey(browser: Browser, jupyter: Jupyter, chapter: Path) -> None:
+    """Whatever sliders, choices and text boxes they have: each one changes a drawing."""
+    opened = Opened(browser, jupyter, chapter.name)
+    try:
+        opened.run_all()
+        found = opened.labs()
+        assert found
+        for each in found:
+            tried = Tried(opened, each)
+            assert re.search(r'"\d', tried.drawing()) or "covered" in tried.drawing()
+        assert not opened.faults()
+    finally:
+        opened.close()

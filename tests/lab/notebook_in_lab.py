@@ -57,7 +57,9 @@ SETTLE = 20_000  # milliseconds until what a control should change has changed
 # What a lab draws, without what its controls show of themselves and what follows the pointer.
 DRAWING = """
 (root) => {
-  const texts = (selector) => [...root.querySelectorAll(selector)].map((each) => each.innerText);
+  const texts = (selector) =>
+    [...root.querySelectorAll(selector)].filter((each) => each.checkVisibility())
+      .map((each) => each.innerText);
   const cells = [...root.querySelectorAll(".heed-map td[data-row]")];
   return JSON.stringify([
     cells.map((cell) => [cell.dataset.weight, cell.className]),

@@ -218,6 +218,13 @@ class Lab(anywidget.AnyWidget):
     strings = traitlets.Dict().tag(sync=True)
     models = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls.settings:
+            # ipywidgets sends a view its own settings back. While a slider moves they are old
+            # when they arrive, and the slider would jump back under the reader's hand.
+            getattr(cls, name).tag(echo_update=False)
+
     def __init__(self, **given: Any) -> None:
         allowed = (*self.settings, *self.facts)
         strange = next((name for name in given if name not in allowed), None)

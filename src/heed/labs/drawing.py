@@ -55,7 +55,7 @@ def attention_map(
     label: str,
     query: Sequence[str],
     key: Sequence[str],
-    weights: Sequence[Sequence[float]],
+    weights: Sequence[Sequence[float | int]],
     sure: Collection[Link] = (),
     possible: Collection[Link] = (),
     hidden: Collection[int] = (),
@@ -78,7 +78,7 @@ def attention_map(
         classes = " ".join(kinds) or None
         if blank or j in hidden:
             return tag("td", class_=classes)
-        weight = weights[i][j]
+        weight = float(weights[i][j])
         shade = colour(weight)
         style = f"background:{shade.background};color:{shade.ink}"
         return tag(

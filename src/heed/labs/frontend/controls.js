@@ -176,6 +176,7 @@ export function textBox({ label, value = "", placeholder, lang = "en", onInput }
       return input.value;
     },
     set value(next) {
+      if (next === told) return; // an answer to what was told; what is typed since is not told yet
       clearTimeout(timer);
       told = next;
       if (input.value !== next) input.value = next;

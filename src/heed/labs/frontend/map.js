@@ -166,15 +166,14 @@ export function attentionMap({ strings, label }) {
     if (shown[i][j] === now) return;
     shown[i][j] = now;
     const cell = cells[i][j];
-    cell.className = [hidden ? "heed-hidden" : "", ring ? `heed-ring heed-${ring}` : ""].join(" ");
+    const kind = `${hidden ? "heed-hidden " : ""}${ring ? `heed-ring heed-${ring}` : ""}`.trim();
+    if (cell.className !== kind) cell.className = kind;
     if (weight === null || hidden) {
-      cell.style.removeProperty("background-color");
-      cell.style.removeProperty("color");
+      cell.removeAttribute("style");
       setText(cell, "");
     } else {
       const { background, ink } = colour(weight);
-      cell.style.backgroundColor = background;
-      cell.style.color = ink;
+      cell.style.cssText = `background-color:${background};color:${ink}`;
       setText(cell, weight >= WRITTEN ? short(weight) : "");
     }
     if (weight === null) delete cell.dataset.weight;

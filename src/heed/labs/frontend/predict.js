@@ -304,13 +304,19 @@ function score({ query, weights, sure, possible }, marks) {
 // The tally: {sentence: [first looks guessed, marked]} in this browser. Only the first try counts.
 
 function recall() {
+  let stored;
   try {
-    const found = JSON.parse(localStorage.getItem(TALLY) ?? "{}");
-    return Object.fromEntries(
-      Object.entries(found).filter(([, pair]) => Array.isArray(pair) && pair.every(Number.isFinite)),
-    );
+    stored = localStorage.getItem(TALLY);
   } catch {
     return kept;
+  }
+  try {
+    const counted = Object.entries(JSON.parse(stored) ?? {}).filter(
+      ([, pair]) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite),
+    );
+    return Object.fromEntries(counted);
+  } catch {
+    return {}; // whatever that was, it was no tally
   }
 }
 

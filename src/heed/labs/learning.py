@@ -63,6 +63,8 @@ class LearningLab(Lab):
                     "maps": base64.b64encode(levels).decode(),
                     "said": [moment["said"][i] for moment in card.moments],
                     "right": pair and precision_by_moment([maps], [pair]),
+                    "sure": sorted(pair.sure) if pair else [],
+                    "possible": sorted(pair.possible) if pair else [],
                 }
             )
         curve = card.curves.get(str(card.seed), [])

@@ -9,7 +9,7 @@ import {say} from "./say.js";
 import {END, isWord, markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
-const EXAMPLES = ["short", "relative", "strange"];
+const EXAMPLES = ["short", "question", "strange"];
 const MOVED = 0.1; // a number that changed by more than this has moved
 const STRONG = 0.5; // a change that gets the full colour
 const QUIET = 500; // milliseconds without a new answer before one is spoken

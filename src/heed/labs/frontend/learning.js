@@ -9,6 +9,7 @@ import {END, isWord, markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
 const BEAT = 450; // milliseconds from one moment to the next while it plays
+const MORE = 6; // words beyond the right sentence that are shown of what it goes on writing
 const QUIET = 500; // milliseconds of rest before a moment is spoken
 
 /** Weights from bytes: moment × target × source, in 255ths. */
@@ -218,6 +219,7 @@ export function render({ model, el }) {
   });
   const said = markedLine(tell("writes"), "fr");
   const count = h("p", { class: "heed-count" });
+  const gold = h("p", { class: "heed-note" }, tell("gold"));
   const spoken = h("p", { class: "heed-said", role: "status" });
 
   function put(changes) {
@@ -233,14 +235,14 @@ export function render({ model, el }) {
       if (next >= steps.length - 1 || !el.isConnected) pause();
     }, BEAT);
     play.label = tell("pause");
-    el.classList.add("heed-playing");
+    sheet.classList.add("heed-playing");
   }
 
   function pause() {
     clearInterval(playing);
     playing = 0;
     play.label = tell("play");
-    el.classList.remove("heed-playing");
+    sheet.classList.remove("heed-playing");
   }
 
   function draw() {
@@ -254,10 +256,15 @@ export function render({ model, el }) {
     const rows = input.target.map((_, row) => weights[sentence](moment, row));
     map.draw({ query: input.target, key: input.source, weights: rows }, { rings: rings(input) });
 
+    gold.hidden = !input.possible?.length;
+
     const words = input.said[moment].split(" ").filter(Boolean);
     const right = new Set(common(words, bare(input.target)).map(([i]) => i));
     const wrong = { class: "heed-made-up", said: tell("wrong") };
-    said.draw(words, words.map((_, i) => (right.has(i) ? null : wrong)));
+    const most = input.target.length + MORE;
+    const rest = words.length > most ? tell("rest", { n: words.length - most }) : "";
+    const marks = words.map((_, i) => (right.has(i) ? null : wrong));
+    said.draw(words.slice(0, most), marks, rest);
 
     const n = words.filter((word, i) => right.has(i) && isWord(word)).length;
     const told = [tell("count", { n, m: input.target.filter(isWord).length })];
@@ -276,19 +283,19 @@ export function render({ model, el }) {
     draw();
   }
 
-  el.replaceChildren(
-    h(
-      "div",
-      { class: "heed-sheet heed-learning", role: "group", "aria-label": tell("label") },
-      h("div", { class: "heed-control" }, h("label", { for: chosen }, tell("sentence")), which),
-      h("div", { class: "heed-time" }, play.element, when.element),
-      said.element,
-      count,
-      spoken,
-      map.element,
-      chart.element,
-    ),
+  const sheet = h(
+    "div",
+    { class: "heed-sheet heed-learning", role: "group", "aria-label": tell("label") },
+    h("div", { class: "heed-control" }, h("label", { for: chosen }, tell("sentence")), which),
+    h("div", { class: "heed-time" }, play.element, when.element),
+    said.element,
+    count,
+    spoken,
+    map.element,
+    gold,
+    chart.element,
   );
+  el.replaceChildren(sheet);
   model.on("change:moment", draw);
   model.on("change:sentence", turned);
   turned();

@@ -145,8 +145,15 @@ def fingerprint(notebook: nbformat.NotebookNode) -> str:
 # ------------------------------------------------------------------ running
 
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
 def tidy(notebook: nbformat.NotebookNode) -> None:
-    """Take out what changes from run to run: times, paths, the runner's own notes."""
+    """Take out what changes from run to run: times, paths, the runner's own notes.
+
+    A widget's state goes too, and with it the view that would look for it: where no kernel runs,
+    JupyterLab would say "model not found" in its place. The text/html of our labs stays.
+    """
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata.get("language_info", {}).pop("version", None)
@@ -157,6 +164,10 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             del cell.metadata["tags"]
         if cell.cell_type == "code":
             cell.outputs = joined(cell.outputs)
+            for output in cell.outputs:
+                data = output.get("data", {})
+                if "text/html" in data:
+                    data.pop(WIDGET_VIEW, None)
 
 
 def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:

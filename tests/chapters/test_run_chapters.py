@@ -123,6 +123,24 @@ def test_printed_text_is_kept_in_one_piece() -> None:
     assert [each.get("text") for each in whole] == ["1\n", None, "2", "oh"]
 
 
+def test_of_a_widget_only_its_html_is_kept(tree: Path) -> None:
+    path = tree / "01_small.ipynb"
+    code = """
+import ipywidgets
+
+class Drawn(ipywidgets.IntSlider):
+    def _repr_mimebundle_(self, **kwargs):
+        return {**super()._repr_mimebundle_(**kwargs), "text/html": "<b>3</b>"}
+
+Drawn(3)
+"""
+    nbformat.write(new_notebook(cells=[new_code_cell(code.strip())]), path)
+    run_chapters.run(path, path, {})
+    ran = nbformat.read(path, as_version=4)
+    assert "widgets" not in ran.metadata
+    assert set(ran.cells[0].outputs[0].data) == {"text/html", "text/plain"}
+
+
 def test_a_failing_chapter_keeps_its_old_outputs(tree: Path) -> None:
     path = tree / "01_small.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)

@@ -337,7 +337,7 @@ def test_a_beam_finds_another_sentence(lab: Lab) -> None:
 
 def test_unknown_words_are_shown_and_copied(lab: Lab) -> None:
     lab.write(NAMED)
-    assert "leibniz is not in the model’s vocabulary" in lab.told()
+    assert "‘leibniz’ is not in the model’s vocabulary" in lab.told()
     expect(lab.line("English").get_by_role("button", name="leibniz")).to_have_attribute(
         "aria-label", "leibniz, unknown word"
     )
@@ -489,3 +489,19 @@ def test_a_new_sentence_is_written_word_by_word(quiet: Page, sheet: Callable[[st
 def test_no_motion_for_whoever_wants_none(lab: Lab) -> None:
     lab.write(SHORT)
     assert lab.root.locator(".heed-unwritten").count() == 0
+
+
+def test_without_a_model_there_is_only_to_look(still: Page, sheet: Callable[[str], str]) -> None:
+    kernel = AlignmentLab("bahdanau_everyday", text=TREATY)
+    kernel.models = []  # as after a change that no page can fetch
+    still.goto(sheet(kernel.html()))
+    root = still.locator("heed-lab")
+    expect(root).to_have_attribute("data-count", "0")
+    expect(root.get_by_text("Open the chapter in JupyterLab")).to_be_visible()
+    assert (
+        root.locator("input:visible, textarea:visible, .heed-examples button:visible").count() == 0
+    )
+    root.get_by_role("toolbar", name="English").get_by_role("button").nth(6).click()
+    assert root.locator(".heed-is-hidden").count() == 0
+    root.get_by_role("toolbar", name="French").get_by_role("button", name="zone").hover()
+    assert "‘zone’, it looks at ‘area’ 0.9" in root.locator(".heed-line-says").inner_text()

@@ -18,12 +18,14 @@ const EXAMPLES = ["short", "mirror", "name", "long"];
 const PACE = 130; // ms a word, while a new sentence is written
 const LONGEST = 2600; // ms for a whole sentence
 const WIDE = 560; // px; where there is less room, the experiments are folded at first
+const END = "</s>";
 const NOBODY = { side: "none", index: -1 };
 
 export function render({ model, el }) {
   const strings = model.get("strings");
   const words = (key, values) => say(strings, `alignment.${key}`, values);
   const ask = asker(model);
+  const asleep = Boolean(model.get("asleep")); // a page without its model: there is only to look
   const quiet = matchMedia("(prefers-reduced-motion: reduce)");
 
   let seen = read(model.get("answer"));
@@ -143,14 +145,16 @@ export function render({ model, el }) {
   );
   // Folded on a phone, where the map should be the first thing to see.
   experiments.open = (el.clientWidth || innerWidth) >= WIDE;
+  experiments.hidden = asleep;
 
+  box.element.hidden = asleep;
   const root = h(
     "div",
     { class: "heed-sheet heed-alignment" },
     box.element,
     h(
       "div",
-      { class: "heed-examples", role: "group", "aria-label": words("examples") },
+      { class: "heed-examples", role: "group", "aria-label": words("examples"), hidden: asleep },
       h("span", { class: "heed-examples-word", "aria-hidden": "true" }, words("examples")),
       examples.map((each) => each.element),
     ),
@@ -188,6 +192,7 @@ export function render({ model, el }) {
   }
 
   function hide(column) {
+    if (asleep) return;
     const hidden = model.get("hidden") ?? [];
     if (hidden.includes(column)) {
       send({ hidden: hidden.filter((each) => each !== column) });
@@ -302,7 +307,7 @@ export function render({ model, el }) {
         const marks = [];
         if (!seen.known[j]) marks.push("unknown");
         if (hidden.has(j)) marks.push("hidden");
-        if (text === "</s>") marks.push("end");
+        if (text === END) marks.push("end");
         return { text, marks, pressed: hidden.has(j), said: describe(text, marks) };
       }),
     );
@@ -313,7 +318,7 @@ export function render({ model, el }) {
         if (copied) marks.push("copied");
         else if (text === "<unk>") marks.push("unknown");
         if (changed[i]) marks.push("changed");
-        if (text === "</s>") marks.push("end");
+        if (text === END) marks.push("end");
         return { text, marks, pressed: i === pinned, said: describe(text, marks) };
       }),
     );
@@ -325,7 +330,7 @@ export function render({ model, el }) {
 
   function describe(text, marks) {
     const notes = marks.filter((mark) => mark !== "end").map((mark) => words(`is.${mark}`));
-    return [text === "</s>" ? words("end") : text, ...notes].join(", ");
+    return [text === END ? words("end") : text, ...notes].join(", ");
   }
 
   function drawMap() {
@@ -414,7 +419,7 @@ export function render({ model, el }) {
     if (message) lines.push(words(`message.${message}`, { read: seen.read, of: seen.of }));
     const unknown = seen.source.filter((_, j) => !seen.known[j]);
     if (unknown.length && message !== "unknown") {
-      const some = [...new Set(unknown)].slice(0, 5).join(", ");
+      const some = [...new Set(unknown)].slice(0, 5).join("’, ‘");
       lines.push(words(unknown.length > 1 ? "unknown.many" : "unknown.one", { words: some }));
     }
     setText(status, lines.join(" "));
@@ -427,9 +432,12 @@ export function render({ model, el }) {
     setText(score, words("score", { log: signed(now), each: share(each) }));
     alone.hidden = !seen.alone;
     if (!seen.alone) return;
-    const before = seen.alone.target;
-    const gone = changes(before, target);
-    const same = !gone.includes(true) && before.length === target.length;
+    const [before, after] = [seen.alone.target, target].map((list) =>
+      list.filter((word) => word !== END),
+    );
+    const gone = changes(before, after);
+    const come = changes(after, before);
+    const same = !gone.includes(true) && !come.includes(true);
     const line = (list, marked, kind) =>
       list.map((word, i) => [
         i ? " " : "",
@@ -449,7 +457,7 @@ export function render({ model, el }) {
         { lang: "fr" },
         h("span", { class: "heed-side", lang: "en" }, words("now")),
         " ",
-        line(target, changes(target, before), "ins"),
+        line(after, come, "ins"),
       ),
       h("p", null, words(same ? "same" : "different"), " ", surer(now, seen.alone.log_prob)),
     );

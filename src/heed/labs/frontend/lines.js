@@ -75,7 +75,8 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
     words.forEach(({ text, said, marks, pressed }, i) => {
       const button = buttons[i];
       if (button.textContent !== text) button.textContent = text;
-      button.className = ["heed-token", ...marks.map((mark) => `heed-is-${mark}`)].join(" ");
+      const waiting = button.classList.contains("heed-unwritten") ? ["heed-unwritten"] : [];
+      button.className = ["heed-token", ...marks.map((mark) => `heed-is-${mark}`), ...waiting].join(" ");
       button.setAttribute("aria-label", said);
       if (pressed === undefined) button.removeAttribute("aria-pressed");
       else button.setAttribute("aria-pressed", String(pressed));

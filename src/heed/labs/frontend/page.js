@@ -53,9 +53,10 @@ class HeedLab extends HTMLElement {
     const traits = { ...facts, ...settings };
     const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
     this.#words = words;
-    this.#model = store({ ...traits, strings: words, answer: { ...answer, count: 0 } });
+    const asleep = LIVE.has(kind) && !traits.models?.length; // nobody answers: nothing to ask with
+    this.#model = store({ ...traits, asleep, strings: words, answer: { ...answer, count: 0 } });
     const el = h("div", { class: "heed-view" });
-    this.#status = h("p", { class: "heed-status", role: "status" });
+    this.#status = h("p", { class: "heed-status", "aria-live": "polite" });
     const drawn = [...this.childNodes];
     this.replaceChildren(el, this.#status); // first, since a view may measure
     try {
@@ -67,7 +68,7 @@ class HeedLab extends HTMLElement {
     this.dataset.count = "0";
     // A model that was changed after it was trained is nowhere to be fetched from.
     if (!LIVE.has(kind)) return;
-    if (!traits.models?.length) {
+    if (asleep) {
       this.#say("page.changed");
       return;
     }
@@ -145,6 +146,8 @@ class HeedLab extends HTMLElement {
   }
 
   #say(key, values) {
+    // How long an answer took is not worth interrupting anybody for.
+    this.#status.setAttribute("aria-live", key === "page.live" ? "off" : "polite");
     delete this.#status.dataset.fault;
     setText(this.#status, say(this.#words, key, values));
   }

@@ -156,7 +156,7 @@ export function render({ model, el }) {
     setText(place, mine ? "" : words("place", { number: number() + 1, of: examples().length }));
     box.element.hidden = !mine;
     if (box.value !== (model.get("text") ?? "")) box.value = model.get("text") ?? "";
-    own.element.hidden = mine;
+    own.element.hidden = mine || Boolean(model.get("asleep"));
     setText(task, rows && !open ? words("task") : "");
     task.hidden = !rows || open;
     const done = Object.keys(given).length;

@@ -89,8 +89,8 @@ def test_page_and_python_have_the_same_colours(bench: Page) -> None:
     )
     assert len(found) == 1201
     for x, one, other in found:
-        assert one == vars(colour(x))
-        assert other == vars(diverging(x))
+        assert one == vars(colour(float(x)))
+        assert other == vars(diverging(float(x)))
 
 
 # ------------------------------------------------------------------------ drawing
@@ -406,7 +406,7 @@ def test_a_map_is_redrawn_quickly(map: Map, words: int, most: float) -> None:
     map.page.evaluate(
         """(names) => {
             for (let k = 1; k <= 10; k += 1) {
-                const weights = names.map((_, i) => names.map((_, j) => ((i * 7 + j * k) % 11) / 10));
+                const weights = names.map((_, i) => names.map((_, j) => (i * 7 + j * k) % 11 / 10));
                 map.draw({ query: names, key: names, weights });
                 document.body.offsetHeight;
             }

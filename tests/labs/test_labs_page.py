@@ -1,0 +1,259 @@
+"""A lab on a page: the drawn example, the view, the model that comes when the lab comes near."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from reader import PATIENCE, Log
+
+from heed.labs import AlignmentLab, BottleneckLab
+
+pytestmark = pytest.mark.browser
+
+MODELS = re.compile(r"/(models|ort)/")
+LIVE = "heed-lab[data-live]"
+
+
+@pytest.fixture(scope="module")
+def lab() -> str:
+    """The element that a cell with a lab leaves in the page."""
+    return AlignmentLab("bahdanau_grammar", text="the cat sleeps .").html()
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    return page.locator(selector).all_text_contents()
+
+
+def write(page: Page, text: str) -> None:
+    page.locator("heed-lab textarea").first.fill(text)
+
+
+def wait_for_answer(page: Page, after: int) -> None:
+    page.wait_for_function(
+        "count => Number(document.querySelector('heed-lab').dataset.count) > count", arg=after
+    )
+
+
+def count(page: Page) -> int:
+    return int(page.locator("heed-lab").first.get_attribute("data-count") or -1)
+
+
+def test_without_javascript_the_example_is_there(
+    browser: Browser, sheet: Callable[[str], str], lab: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(sheet(lab))
+    assert page.locator("heed-lab table td").count() >= 9
+    expect(page.locator("heed-lab table")).to_be_visible()
+    context.close()
+
+
+def test_the_model_answers_as_soon_as_the_lab_is_in_view(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+    expect(quiet.locator("heed-lab > .heed-status")).to_contain_text(
+        "The model in this page answered in"
+    )
+    first = texts(quiet, "heed-lab .heed-cells tbody th")
+    write(quiet, "the small dog was in the house .")
+    wait_for_answer(quiet, count(quiet))
+    assert texts(quiet, "heed-lab .heed-cells thead th")[:3] == ["the", "small", "dog"]
+    assert texts(quiet, "heed-lab .heed-cells tbody th") != first
+    assert float(quiet.locator("heed-lab").get_attribute("data-ms") or 0) > 0
+
+
+def test_the_live_answer_draws_what_was_computed_in_python(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector("heed-lab[data-count]")
+    read = "cells => cells.map((cell) => [cell.textContent, Number(cell.dataset.weight)])"
+    before = quiet.locator(".heed-cells tbody td").evaluate_all(read)
+    quiet.wait_for_selector(LIVE)
+    after = quiet.locator(".heed-cells tbody td").evaluate_all(read)
+    assert len(before) == len(after) >= 9
+    for (_, one), (_, other) in zip(before, after, strict=True):
+        assert one == pytest.approx(other, abs=2e-4)
+
+
+def test_a_lab_far_away_fetches_nothing_until_it_comes_near(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    fetched: list[str] = []
+    quiet.on("request", lambda request: fetched.append(request.url))
+    quiet.goto(sheet(f"<pre></pre>{lab}"))
+    quiet.wait_for_selector("heed-lab[data-count='0']")
+    quiet.wait_for_load_state("networkidle")
+    assert [url for url in fetched if MODELS.search(url)] == []
+    quiet.locator("heed-lab").scroll_into_view_if_needed()
+    quiet.wait_for_selector(LIVE)
+    assert len([url for url in fetched if MODELS.search(url)]) == 7
+    quiet.evaluate("scrollTo(0, 0)")
+    quiet.wait_for_timeout(100)
+    quiet.locator("heed-lab").scroll_into_view_if_needed()
+    expect(quiet.locator("heed-lab textarea").first).to_have_value("the cat sleeps .")
+
+
+def test_labs_of_a_page_share_runtime_and_models(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    other = BottleneckLab("seq2seq_grammar", "bahdanau_grammar").html()
+    fetched: list[str] = []
+    quiet.on("request", lambda request: fetched.append(request.url))
+    quiet.goto(sheet(lab + lab + other))
+    for i in range(3):
+        each = quiet.locator("heed-lab").nth(i)
+        each.scroll_into_view_if_needed()
+        expect(each).to_have_attribute("data-live", "true", timeout=PATIENCE)
+    files = [url for url in fetched if MODELS.search(url)]
+    assert len(files) == len(set(files)) == 3 + 4 + 4
+    ids = quiet.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(ids) == len(set(ids))
+    first = texts(quiet, "heed-lab >> nth=0 >> .heed-cells thead th")
+    quiet.locator("heed-lab").nth(1).locator("textarea").first.fill("yes .")
+    quiet.wait_for_function(
+        "document.querySelectorAll('heed-lab')[1].querySelectorAll('thead th').length === 3"
+    )
+    assert texts(quiet, "heed-lab >> nth=0 >> .heed-cells thead th") == first
+
+
+def test_without_a_network_it_goes_on(
+    page: Page, home: str, sheet: Callable[[str], str], lab: str
+) -> None:
+    log = Log(home)
+    page.goto(sheet(lab))
+    page.wait_for_selector(LIVE)
+    page.context.set_offline(True)
+    log.watch(page)
+    write(page, "yes .")
+    wait_for_answer(page, count(page))
+    assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
+    assert log.complaints == []
+    page.context.set_offline(False)
+
+
+def test_a_model_that_does_not_come_is_said_in_one_line_and_asked_for_again(
+    page: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    refused = re.compile(r"/models/.*decoder")
+    page.route(refused, lambda route: route.abort())
+    page.goto(sheet(lab))
+    expect(page.locator("heed-lab > .heed-status")).to_have_text(
+        "The model could not be fetched. Change something to try again.", timeout=PATIENCE
+    )
+    assert page.locator(".heed-cells tbody td").count() >= 9  # what was computed stands
+    page.unroute(refused)
+    write(page, "yes .")
+    page.wait_for_selector(LIVE)
+    assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
+
+
+def test_only_the_last_of_many_changes_is_answered(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+    before = count(quiet)
+    slider = quiet.get_by_label(re.compile("temperature", re.IGNORECASE)).first
+    if not slider.is_visible():
+        quiet.locator("heed-lab summary").first.click()
+    slider.evaluate(
+        """(slider) => {
+            for (let i = 0; i < 30; i += 1) {
+                slider.value = 1 + i / 10;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+        }"""
+    )
+    wait_for_answer(quiet, before + 1)
+    quiet.wait_for_timeout(500)
+    assert count(quiet) - before <= 3
+
+
+@pytest.mark.parametrize("kind", ["inflated by the host", "plain"])
+def test_a_host_may_inflate_what_lies_there_compressed(
+    quiet: Page, sheet: Callable[[str], str], assets: Path, lab: str, kind: str
+) -> None:
+    """GitHub's pages serve .gz as it is; others say Content-Encoding, and the browser inflates."""
+
+    def answer(route: Route) -> None:
+        file = assets / route.request.url.split("/some/where/")[1]
+        headers = {"content-type": "application/octet-stream"}
+        if kind != "plain":
+            headers["content-encoding"] = "gzip"
+        route.fulfill(body=file.read_bytes(), headers=headers)
+
+    quiet.route(re.compile(r"\.gz$"), answer)
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "the cat sleeps . " * 170,
+        "👩‍👩‍👧‍👦🏳️‍🌈 😀",
+        "שלום עולם",
+        "1234 5,678.9",
+        "zyzzyva qwertz",
+        "<img src=x onerror=alert(1)> <script>alert(1)</script> the cat",
+        "x" * 3000,
+    ],
+    ids=["empty", "spaces", "500 words", "emoji", "right-to-left", "digits", "unknown", "markup",
+         "one long word"],
+)  # fmt: skip
+def test_whatever_is_typed_gets_an_answer(
+    quiet: Page, sheet: Callable[[str], str], lab: str, text: str
+) -> None:
+    quiet.set_viewport_size({"width": 360, "height": 700})
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+    before = count(quiet)
+    write(quiet, text)
+    wait_for_answer(quiet, before)
+    assert quiet.locator("heed-lab :is(img, script:not([type='application/json']))").count() == 0
+    assert quiet.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(quiet.locator("heed-lab > .heed-status")).not_to_have_attribute("data-fault", "")
+    before = count(quiet)
+    write(quiet, "the cat sleeps .")
+    wait_for_answer(quiet, before)
+    assert texts(quiet, ".heed-cells thead th") == ["the", "cat", "sleeps", ".", "</s>"]
+
+
+def test_a_model_that_was_changed_is_not_mistaken_for_the_shipped_one(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    fetched: list[str] = []
+    quiet.on("request", lambda request: fetched.append(request.url))
+    changed = re.sub(r'"models":\[[^\]]*\]', '"models":[]', lab)
+    assert changed != lab
+    quiet.goto(sheet(changed))
+    expect(quiet.locator("heed-lab > .heed-status")).to_contain_text("was changed in the notebook")
+    quiet.wait_for_load_state("networkidle")
+    assert [url for url in fetched if MODELS.search(url)] == []
+
+
+def test_a_view_that_fails_leaves_the_example(
+    page: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    faults: list[Any] = []
+    page.on("console", lambda message: faults.append(message.text))
+    page.route(
+        re.compile(r"/labs/alignment\.js$"),
+        lambda route: route.fulfill(
+            content_type="text/javascript",
+            body="export function render() { throw new Error('no view'); }",
+        ),
+    )
+    page.goto(sheet(lab))
+    page.wait_for_load_state("networkidle")
+    assert page.locator("heed-lab table td").count() >= 9
+    assert any("no view" in fault for fault in faults)

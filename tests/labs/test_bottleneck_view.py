@@ -134,6 +134,18 @@ def test_the_page_shows_the_computed_answer_before_any_model_has_come(
     expect(page.locator(".heed-vector .numbers")).to_have_count(4)
 
 
+def test_a_page_without_its_model_shows_no_control(
+    quiet: Page, sheet: Callable[[str], str], lab: BottleneckLab
+) -> None:
+    lab.text = START
+    names = '"models":["seq2seq_grammar","bahdanau_grammar"]'
+    assert names in lab.html()
+    quiet.goto(sheet(lab.html().replace(names, '"models":[]')))
+    expect(quiet.locator(".heed-count")).to_contain_text("came through the vector")
+    for control in quiet.locator("heed-lab :is(input, textarea, button)").all():
+        expect(control).to_be_hidden()
+
+
 def test_each_step_of_the_slider_changes_all_that_is_drawn(opened: Locator) -> None:
     slider = opened.get_by_role("slider", name="Length of the story")
     assert slider.get_attribute("aria-valuetext") == "5 words"

@@ -240,6 +240,11 @@ export function render({ model, el }) {
   const offered = group(tell("try"), h("span", {}, tell("try")), ...examples);
   offered.classList.add("heed-offered");
 
+  if (model.get("asleep")) {
+    // a page without its model: there is only to look
+    for (const element of [howLong.element, typed.element, offered]) element.hidden = true;
+  }
+
   function tellIt(text) {
     typed.value = text;
     ask({ text });

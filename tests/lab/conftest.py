@@ -13,8 +13,22 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_in_lab import CELLS, Jupyter, chapters_with_labs
+from run_chapters import tidy
+
+
+def committed(metadata: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A notebook as the tree holds it: run, and tidied by the chapter runner."""
+    from heed.labs import AlignmentLab
+
+    lab = AlignmentLab("bahdanau_grammar", text="The old minister signed the agreement .")
+    cell = new_code_cell("lab", execution_count=1)
+    data, _ = lab._repr_mimebundle_()
+    cell.outputs = [new_output("execute_result", data=data, execution_count=1)]
+    notebook = new_notebook(cells=[cell], metadata=metadata)
+    tidy(notebook)
+    return notebook
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +42,7 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
         "language": "python",
     }
     nbformat.write(notebook, home / "labs.ipynb")
+    nbformat.write(committed(notebook.metadata), home / "committed.ipynb")
     for path in chapters_with_labs():
         shutil.copy(path, home / path.name)
     with socket.socket() as free:

@@ -52,6 +52,12 @@ def chapters_with_labs() -> list[Path]:
     ]
 
 
+# What is not about our notebooks: how long a busy machine took over JupyterLab's own plugins, and
+# that jupyterlab-myst, which sees one notebook and not the book, finds no target in another file.
+NOT_OURS = re.compile(
+    r"warning: Plugin \S+ .*\bactivate\.|(error|warning): Cross reference target was not found: "
+)
+
 SETTLE = 20_000  # milliseconds until what a control should change has changed
 
 # What a lab draws, without what its controls show of themselves and what follows the pointer.
@@ -166,7 +172,8 @@ class Opened:
             "[data-mime-type='application/vnd.jupyter.error'], "
             "[data-mime-type='application/vnd.jupyter.stderr']"
         )
-        return [text.strip() for text in outputs.all_inner_texts()] + self.log.complaints
+        said = [text.strip() for text in outputs.all_inner_texts()] + self.log.complaints
+        return [text for text in said if not NOT_OURS.match(text)]
 
     def close(self) -> None:
         self.context.close()

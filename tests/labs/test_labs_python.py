@@ -208,6 +208,8 @@ def test_the_bottleneck_lab_compares(fixed: Trained, attended: Trained) -> None:
     before = made.answer["state"]
     made.text = "the minister signed the agreement ."
     assert made.answer["state"] != before
+    with pytest.raises(AttributeError, match="BottleneckLab has no model that could be exchanged"):
+        made.model = fixed.model
     made.text = ""
     assert made.answer["message"] == "empty"
     assert made.answer["state"] == {"names": [], "values": []}
@@ -222,6 +224,7 @@ def test_the_predict_lab_shows_the_gold_words(attended: Trained) -> None:
     assert {tuple(link) for link in made.examples[0]["sure"]} == classic().sure
     assert made.answer["target"] == [*pairs[1].target, "</s>"]
     assert made.trace.key.labels == (*pairs[1].source, "</s>")
+    np.testing.assert_allclose(made.trace.weights.sum(-1), 1, atol=1e-6)
     made.marks = {0: 1}
     assert made.marks == {"0": 1}
     made.example, made.text = -1, TEXT
@@ -371,6 +374,14 @@ def test_nonsense_from_a_browser_changes_nothing(lab: AlignmentLab, value: Any) 
     settings = [name for name in lab.settings if name not in {"copy", "text", "rows", "hidden"}]
     lab.set_state(dict.fromkeys(settings, value))
     assert {**lab.answer, "count": 0} == before
+
+
+@pytest.mark.parametrize("rows", [{"a": [1]}, {"0": 1}, [1], "x"])
+def test_rows_that_are_none_are_left_out(lab: AlignmentLab, rows: Any) -> None:
+    lab.rows = {0: [1]}
+    lab.set_state({"look": "yours", "rows": rows})
+    assert lab.rows == {"0": [1]}
+    assert lab.answer["weights"][0][1] == 1
 
 
 # ---------------------------------------------------------------------------- one clear line

@@ -11,7 +11,7 @@ import math
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, cast
 
@@ -107,8 +107,6 @@ def resolve(trained: Trained | str, lab: str) -> Trained:
 
 def in_place_of(trained: Trained, model: Any) -> Trained:
     """The same vocabularies and card with another model, which must have as many words."""
-    from dataclasses import replace
-
     config = getattr(model, "config", None)
     for side in ("source", "target"):
         there = getattr(config, f"{side}_vocab", None)
@@ -266,6 +264,15 @@ class Lab(anywidget.AnyWidget):
     # ------------------------------------------------------------------ for readers
 
     @property
+    def model(self) -> Any:
+        """The translator alone, in a lab that has one."""
+        raise AttributeError(f"{type(self).__name__} has no model that could be exchanged alone")
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} has no model that could be exchanged alone")
+
+    @property
     def trace(self) -> AttentionTrace:
         """The attention on screen."""
         if self._trace is None:
@@ -387,7 +394,7 @@ def tamed(trait: Any, lab: Lab, value: Any) -> Any:
         return float(bent) if isinstance(trait, traitlets.Float) else int(bent)
     if isinstance(trait, traitlets.Unicode) and isinstance(value, str):
         return value
-    return trait.validate(lab, value)
+    return trait._validate(lab, value)
 
 
 def whole_numbers(values: Iterable[Any]) -> list[int]:

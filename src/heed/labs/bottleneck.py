@@ -9,7 +9,7 @@ from heed.data.batches import encode_source
 from heed.evaluation.decoding import Hypothesis, _answering, device_of, greedy
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Lab, Reading, in_place_of, read, resolve, shipped, spoken
+from heed.labs.base import END, Lab, Reading, in_place_of, read, resolve, shipped, spoken
 from heed.models.seq2seq import Seq2Seq
 from heed.trace import AttentionTrace
 from heed.viz.bottleneck import common
@@ -148,8 +148,6 @@ class BottleneckLab(Lab):
 
 
 def _bare(words: list[str]) -> list[str]:
-    from heed.labs.base import END
-
     return [word for word in words if word != END]
 
 

@@ -118,6 +118,7 @@ class PredictLab(Lab):
                 f"PredictLab asks where a model looks, "
                 f"and a {type(trained.model).__name__} has no attention"
             )
+        self._maps = maps
         return [
             {
                 "source": [*pair.source, END],
@@ -137,8 +138,8 @@ class PredictLab(Lab):
             words = len(source) - 1
             answer = {"source": source, "known": known, "read": words, "of": words, "message": ""}
             answer |= {"target": target, "weights": weights}
-            table = np.array(weights, dtype=np.float32)
-            return answer, AttentionTrace.of("cross", table, query=target, key=source)
+            exact = self._maps[self.example]
+            return answer, AttentionTrace.of("cross", exact, query=target, key=source)
         trained = self._trained
         reading = read(self.text, trained.source_vocab)
         answer = reading.told() | {"target": [], "weights": []}

@@ -13,6 +13,7 @@ import {say, share} from "./say.js";
 
 const NEUTRAL = { temperature: 1, hidden: [], look: "own", only: -1, rows: {} };
 const WATCHED = ["text", ...Object.keys(NEUTRAL), "shuffle", "width", "copy"];
+const PLACES = new Set(["text", "hidden", "rows", "look", "only"]); // seen before the answer comes
 const LOOKS = ["own", "uniform", "shuffled", "yours"];
 const EXAMPLES = ["short", "mirror", "name", "long"];
 const PACE = 130; // ms a word, while a new sentence is written
@@ -31,6 +32,7 @@ export function render({ model, el }) {
   let seen = read(model.get("answer"));
   let at = NOBODY; // the word that the pointer or the focus is on
   let pinned = -1; // the French word that was picked last
+  let sending = false; // the settings that change now are the reader's own
   let notice = ""; // one sentence in answer to what the reader just did
 
   // ------------------------------------------------------------------ what stands there
@@ -175,14 +177,18 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ what the reader does
 
+  // What depends on the answer is drawn when it comes; what the reader put there, at once.
   function send(settings) {
     finish();
     notice = "";
     const different = Object.keys(settings).some(
       (key) => JSON.stringify(settings[key]) !== JSON.stringify(model.get(key)),
     );
+    sending = true;
     if (different) ask(settings);
-    pull();
+    sending = false;
+    if (Object.keys(settings).some((key) => PLACES.has(key))) pull();
+    else drawControls();
   }
 
   // A new sentence has new places: what was hidden or picked in the old one means nothing here.
@@ -513,8 +519,10 @@ export function render({ model, el }) {
     if (anew) unfold(firstDifference(before.target, seen.target));
   }
 
+  const changed = () => sending || pull(); // by the kernel, then
+
   model.on("change:answer", hear);
-  for (const name of WATCHED) model.on(`change:${name}`, pull);
+  for (const name of WATCHED) model.on(`change:${name}`, changed);
   addEventListener("beforeprint", finish);
   pull();
 
@@ -534,7 +542,7 @@ export function render({ model, el }) {
     arrival.disconnect();
     removeEventListener("beforeprint", finish);
     model.off("change:answer", hear);
-    for (const name of WATCHED) model.off(`change:${name}`, pull);
+    for (const name of WATCHED) model.off(`change:${name}`, changed);
     ask.stop();
   };
 }

@@ -89,6 +89,12 @@ def settle(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
+def before_labs(sizes: dict[str, int]) -> dict[str, int]:
+    """Without the runtime and the models, which come when a lab is near and not before."""
+    late = ("/_static/ort/", "/_static/models/")
+    return {url: size for url, size in sizes.items() if not any(part in url for part in late)}
+
+
 def weigh(browser: Browser, home: str, name: str) -> dict[str, int]:
     """What a reader who comes to this page first has to fetch: gzipped bytes of each file."""
     log, page = Log(home), browser.new_page()
@@ -96,7 +102,7 @@ def weigh(browser: Browser, home: str, name: str) -> dict[str, int]:
     log.watch(page)
     page.goto(f"{home}/{name}.html")
     settle(page)
-    sizes = log.sizes()
+    sizes = before_labs(log.sizes())
     page.close()
     return sizes
 
@@ -133,7 +139,7 @@ def look_at(browser: Browser, address: str, name: str) -> Visit:
     log.watch(page)
     page.goto(url)
     settle(page)
-    sizes = log.sizes()
+    sizes = before_labs(log.sizes())
     equations = page.locator(".math").count()
     equations_set = page.locator(".math mjx-container:not(:has(mjx-merror))").count()
     silent = [

@@ -42,6 +42,8 @@ def copy_assets(
     trained: holds a folder for each model; the shipped ones by default
     """
     shutil.copytree(FRONTEND, out / "labs", dirs_exist_ok=True)
+    # Sphinx copies all of book/_vendor, and 11 MB of WebAssembly that nobody fetches with it.
+    shutil.rmtree(out / "ort", ignore_errors=True)
     for name in RUNTIME:
         source = vendor / "ort" / name
         if not source.is_file():

@@ -128,6 +128,7 @@ export function attentionMap({ strings, label }) {
     marks = nextMarks;
     const { query, key, weights } = trace;
     reshape(query.length, key.length);
+    element.style.setProperty("--longest", Math.max(3, ...key.map((word) => word.length)));
     const hidden = new Set(marks.hidden);
     const unknown = new Set(marks.unknown);
     const unsure = new Set(marks.unsure);

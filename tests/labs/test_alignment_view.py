@@ -1,5 +1,6 @@
 """The alignment lab in a page: what a reader does, and what is drawn then."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -207,6 +208,25 @@ def test_the_map_lights_up_the_lines(lab: Lab) -> None:
     expect(lab.word("French", 4)).to_have_class("heed-token heed-lit")
     lab.root.get_by_role("columnheader").nth(5).hover()
     expect(lab.word("English", 5)).to_have_class("heed-token heed-lit")
+
+
+def test_the_map_stays_under_the_mouse(lab: Lab) -> None:
+    lab.write(NAMED)
+    lab.word("French", 4).hover()  # the copied name: there is most to say
+    tops = set()
+    for row in range(len(lab.words("French"))):
+        lab.cell(row, 3).hover()
+        tops.add(
+            lab.root.locator(".heed-cells").evaluate(
+                "e => e.getBoundingClientRect().top"
+                " - e.closest('heed-lab').getBoundingClientRect().top"
+            )
+        )
+        expect(lab.word("French", row)).to_have_class(re.compile("heed-lit"))
+    assert len(tops) == 1
+    assert lab.root.locator(".heed-line-says").evaluate("e => getComputedStyle(e).visibility") == (
+        "hidden"
+    )
 
 
 def test_arrows_walk_along_a_line_and_across(lab: Lab) -> None:

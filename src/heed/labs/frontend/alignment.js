@@ -372,7 +372,9 @@ export function render({ model, el }) {
     french.tint(column ?? null);
     english.light(side.side === "english" ? side.index : -1);
     french.light(side.side === "french" ? side.index : -1);
-    setText(says, sentenceOf(side));
+    // The map says it itself, below. A line that grew here would push the map from under the mouse.
+    says.classList.toggle("heed-quiet-line", side.from === "map");
+    if (side.from !== "map") setText(says, sentenceOf(side));
   }
 
   function sentenceOf({ side, index }) {

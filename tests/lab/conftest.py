@@ -50,8 +50,11 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
         port = free.getsockname()[1]
     config = home / "config" / "labconfig"
     config.mkdir(parents=True)
-    news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-    (config / "page_config.json").write_text(json.dumps(news))
+    # News come from another host; the toolbar of cells throws in long notebooks, labs or none
+    # (_markdownOverlapsToolbar of a cell that is scrolled away).
+    without = ("apputils-extension:announcements", "cell-toolbar-extension:plugin")
+    disabled = {"disabledExtensions": {f"@jupyterlab/{name}": True for name in without}}
+    (config / "page_config.json").write_text(json.dumps(disabled))
     own = {
         f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")
     }

@@ -52,10 +52,12 @@ def chapters_with_labs() -> list[Path]:
     ]
 
 
-# What is not about our notebooks: how long a busy machine took over JupyterLab's own plugins, and
-# that jupyterlab-myst, which sees one notebook and not the book, finds no target in another file.
+# What is not about our labs: how long a busy machine took over JupyterLab's own plugins and over
+# scrolling to the end; and that jupyterlab-myst, which sees one notebook and not the book, finds no
+# target in another file.
 NOT_OURS = re.compile(
-    r"warning: Plugin \S+ .*\bactivate\.|(error|warning): Cross reference target was not found: "
+    r"warning: Plugin \S+ .*\bactivate\.|warning: Item with index \d+ did not appear within"
+    r"|(error|warning): Cross reference target was not found: "
 )
 
 SETTLE = 20_000  # milliseconds until what a control should change has changed

@@ -215,7 +215,7 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
         experiment = find(name)
         trained = load(experiment)
         corpus = experiment.data.load(tatoeba=tatoeba)
-        manifest = export(trained, corpus, limit=experiment.page_bytes)
+        manifest = export(trained, corpus, limit=experiment.page_bytes, short=experiment.page_short)
         for file, about in manifest["files"].items():
             typer.echo(f"{trained.folder / file}  {about['bytes']:,} bytes")
         for name, value in manifest["parity"].items():

@@ -1,6 +1,7 @@
 """The graphs against PyTorch, and an export that is refused when it should be."""
 
 import copy
+import gzip
 import shutil
 import sys
 from dataclasses import fields, replace
@@ -287,6 +288,21 @@ def test_float32_goes_down_by_way_of_float16():
 def test_what_cannot_fit_is_refused(model):
     with pytest.raises(ExportError, match="do not fit into 900 bytes"):
         pack(model, limit=900)
+
+
+def test_short_numbers_are_a_128th_off_at_most_and_gzip_well(model):
+    values = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
+    stored = Stored.of(values, "short")
+    assert stored.kind == "short"
+    assert (np.abs(stored.values() - values) <= np.abs(values) / 127).all()
+    assert not (stored.data.view(np.uint16) & 15).any()
+    plain = Stored.of(values, "float16")
+    assert stored.bytes == plain.bytes
+    shorter, longer = (len(gzip.compress(each.data.tobytes())) for each in (stored, plain))
+    assert shorter < 0.85 * longer
+    packed = pack(model, limit=LARGEST, short=True)
+    assert {each.data.ndim > 1 for each in packed.values() if each.kind == "short"} == {True}
+    assert {each.kind for each in packed.values() if each.data.ndim == 1} == {"float16"}
 
 
 def test_int8_is_half_a_step_off_at_most_row_by_row():

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, serious
 
+from heed.experiments.export import as_exported
+from heed.experiments.trained import load
 from heed.labs import BottleneckLab
 from heed.viz.bottleneck import common
 
@@ -38,7 +40,8 @@ ODD = {
 
 @pytest.fixture(scope="module")
 def lab() -> BottleneckLab:
-    return BottleneckLab("seq2seq_grammar", "bahdanau_grammar", story=STORY, text=START)
+    fixed, attended = (as_exported(load(name)) for name in ("seq2seq_grammar", "bahdanau_grammar"))
+    return BottleneckLab(fixed, attended, story=STORY, text=START)
 
 
 @pytest.fixture

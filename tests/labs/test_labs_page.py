@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from reader import PATIENCE, Log
 
+from heed.experiments.export import as_exported
+from heed.experiments.trained import load
 from heed.labs import AlignmentLab, BottleneckLab
 
 pytestmark = pytest.mark.browser
@@ -20,7 +22,7 @@ LIVE = "heed-lab[data-live]"
 @pytest.fixture(scope="module")
 def lab() -> str:
     """The element that a cell with a lab leaves in the page."""
-    return AlignmentLab("bahdanau_grammar", text="the cat sleeps .").html()
+    return AlignmentLab(as_exported(load("bahdanau_grammar")), text="the cat sleeps .").html()
 
 
 def texts(page: Page, selector: str) -> list[str]:

@@ -1,6 +1,5 @@
 """A model answers in the page what PyTorch and the exported graphs answer in Python."""
 
-import copy
 from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
@@ -14,8 +13,7 @@ from playwright.sync_api import Page
 from heed.data.batches import encode_batch, encode_source
 from heed.data.pairs import Pair
 from heed.evaluation.decoding import beam, greedy
-from heed.experiments.export import Exported, read_manifest
-from heed.experiments.graphs import Stored
+from heed.experiments.export import Exported, as_exported, read_manifest
 from heed.experiments.table import trained_folder
 from heed.experiments.trained import Trained, load
 from heed.labs.site import exported
@@ -111,15 +109,8 @@ def shipped(name: str) -> Trained:
 
 @cache
 def model(name: str) -> Any:
-    """PyTorch with the numbers that the export holds. They are the shipped ones, but for matrices
-    that had to be rounded to fit; how far that leads is in the manifest."""
-    stored = copy.deepcopy(shipped(name).model).eval()
-    kinds = manifest(name)["storage"]
-    with torch.no_grad():
-        for key, parameter in stored.named_parameters():
-            (kind,) = (kind for kind, names in kinds.items() if key in names)
-            parameter.copy_(torch.from_numpy(Stored.of(parameter.numpy(), kind).values()))
-    return stored
+    """PyTorch with the numbers that the export holds."""
+    return as_exported(shipped(name)).model
 
 
 def manifest(name: str) -> dict[str, Any]:

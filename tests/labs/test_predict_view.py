@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from reader import PATIENCE, Log, serious
 
 from heed.data.grammar import Grammar, classic
+from heed.experiments.export import as_exported
 from heed.labs import PredictLab
 
 pytestmark = pytest.mark.browser
@@ -115,7 +116,7 @@ def first_looks(kernel: PredictLab, example: int = 0) -> list[int]:
 def test_page_and_kernel_give_the_same_answer(
     bench: Page, kernel: PredictLab, settings: dict[str, Any]
 ) -> None:
-    wanted = PredictLab("bahdanau_grammar", kernel._pairs, **settings)
+    wanted = PredictLab(as_exported(kernel.trained), kernel._pairs, **settings)
     given = {name: getattr(wanted, name) for name in (*wanted.settings, *wanted.facts, "models")}
     found = bench.evaluate(
         """async (given) => {

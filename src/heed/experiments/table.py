@@ -81,7 +81,8 @@ class Experiment:
     fixed here. ``trained`` is False for sizes that stand here to be read and scaled up to, and for
     which no weights are shipped. ``half`` stores the weights as float16; ``width`` is the beam that
     the metrics are measured with, 1 being greedy search. ``page_bytes`` is what the model may weigh
-    in a page: ``python -m heed export`` rounds its largest matrices until it does.
+    in a page: ``python -m heed export`` rounds its largest matrices until it does; ``page_short``
+    rounds the others, too, for gzip's sake.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Experiment:
     half: bool = True
     width: int = 1
     page_bytes: int = 4_000_000
+    page_short: bool = False
     trained: bool = True
     notes: str = ""
 
@@ -172,6 +174,7 @@ def seq2seq_grammar() -> Experiment:
         ),
         data=GrammarData(),
         train=ON_GRAMMAR,
+        page_short=True,
     )
 
 
@@ -203,6 +206,7 @@ def bahdanau_grammar() -> Experiment:
         ),
         data=GrammarData(),
         train=ON_GRAMMAR,
+        page_bytes=850_000,
         claims=(
             Claim(metric="bleu_by_length.26-45", at_least=0.9, times="bleu_by_length.9-15"),
             Claim(

@@ -122,6 +122,7 @@ class PredictLab(Lab):
         return [
             {
                 "source": [*pair.source, END],
+                "known": [*(word in trained.source_vocab for word in pair.source), True],
                 "target": [*pair.target, END],
                 "weights": np.round(weights.astype(float), 4).tolist(),
                 "sure": [list(link) for link in sorted(pair.sure)],
@@ -133,13 +134,13 @@ class PredictLab(Lab):
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         if 0 <= self.example < len(self.examples):
             shown = self.examples[self.example]
-            source, target, weights = (shown[key] for key in ("source", "target", "weights"))
-            known = [word == END or word in self._trained.source_vocab for word in source]
-            words = len(source) - 1
-            answer = {"source": source, "known": known, "read": words, "of": words, "message": ""}
-            answer |= {"target": target, "weights": weights}
+            words = len(shown["source"]) - 1
+            answer = {key: shown[key] for key in ("source", "known", "target", "weights")}
+            answer |= {"read": words, "of": words, "message": ""}
             exact = self._maps[self.example]
-            return answer, AttentionTrace.of("cross", exact, query=target, key=source)
+            return answer, AttentionTrace.of(
+                "cross", exact, query=shown["target"], key=shown["source"]
+            )
         trained = self._trained
         reading = read(self.text, trained.source_vocab)
         answer = reading.told() | {"target": [], "weights": []}

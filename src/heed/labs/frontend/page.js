@@ -87,14 +87,14 @@ class HeedLab extends HTMLElement {
     near.observe(this);
   }
 
+  // The models that these settings need; a lab may come with all it needs to begin with.
   async #load(kind) {
-    const [runtime, engine] = await Promise.all([
+    this.#engine ??= await Promise.all([
       import("./runtime.js"),
       import(here(`answers/${kind}.js`)),
     ]);
-    const names = engine.models(this.#model.get);
-    const models = await Promise.all(names.map(runtime.model));
-    return (get) => engine.answer(get, models);
+    const [runtime, engine] = this.#engine;
+    return Promise.all(engine.models(this.#model.get).map(runtime.model));
   }
 
   // Answer the settings as they are now; what changes meanwhile is answered afterwards, once.
@@ -113,20 +113,19 @@ class HeedLab extends HTMLElement {
   }
 
   async #once() {
-    let start = performance.now();
+    let models;
     try {
-      if (!this.#engine) {
-        this.#say("page.loading");
-        this.#engine = await this.#load(this.getAttribute("kind"));
-        start = performance.now();
-      }
+      if (!this.dataset.live) this.#say("page.loading");
+      models = await this.#load(this.getAttribute("kind"));
     } catch (fault) {
       this.#fail("page.offline", fault);
       return;
     }
+    const start = performance.now();
+    const [, engine] = this.#engine;
     let answer;
     try {
-      answer = await this.#engine(this.#model.get);
+      answer = await engine.answer(this.#model.get, models);
     } catch (fault) {
       this.#show(this.#model.get("answer")); // whoever asked must not wait for it
       this.#fail("page.failed", fault);
@@ -136,7 +135,8 @@ class HeedLab extends HTMLElement {
     const ms = performance.now() - start;
     this.dataset.ms = ms.toFixed(1);
     this.dataset.live = "true";
-    this.#say("page.live", { ms: Math.max(1, Math.round(ms)) });
+    if (models.length) this.#say("page.live", { ms: Math.max(1, Math.round(ms)) });
+    else this.#say("page.example");
   }
 
   #show(answer) {

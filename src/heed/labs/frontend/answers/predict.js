@@ -4,13 +4,14 @@ import {read} from "../translator.js";
 
 export const settings = ["example", "text"];
 
-export const models = (get) => get("models");
+const chosen = (get) => get("examples")[get("example")];
+
+export const models = (get) => (chosen(get) ? [] : get("models"));
 
 export async function answer(get, [translator]) {
-  const example = get("examples")[get("example")];
+  const example = chosen(get);
   if (example) {
-    const { source, target, weights } = example;
-    const known = source.map((word) => word === "</s>" || translator.knows(word));
+    const { source, target, weights, known } = example;
     const words = source.length - 1;
     return { source, known, read: words, of: words, message: "", target, weights };
   }

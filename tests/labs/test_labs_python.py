@@ -368,6 +368,45 @@ def test_many_settings_get_one_answer(lab: AlignmentLab) -> None:
     assert lab.answer["count"] == count + 3
 
 
+def test_an_answer_says_what_it_answers(lab: AlignmentLab) -> None:
+    assert lab.answer["asked"] == {name: getattr(lab, name) for name in lab.asks}
+    lab.set_state({"text": "she sleeps .", "hidden": [1], "temperature": 99})
+    assert lab.answer["asked"]["text"] == "she sleeps ."
+    assert lab.answer["asked"]["hidden"] == [1]
+    assert lab.answer["asked"]["temperature"] == 5.0  # what was asked, not what was sent
+
+
+def test_an_answer_that_failed_still_answers_what_it_did(own: Trained) -> None:
+    made = AlignmentLab(own, text=TEXT)
+    own.model.output = torch.nn.Linear(3, 3)
+    with pytest.raises(RuntimeError):
+        made.set_state({"text": "she sleeps ."})
+    assert made.answer["asked"]["text"] == TEXT
+    assert made.answer["count"] == 2
+    made.close()
+
+
+def test_what_no_answer_depends_on_asks_nobody(attended: Trained) -> None:
+    made = PredictLab(attended, [classic()], example=-1, text=TEXT)
+    answer = made.answer
+    assert answer["asked"] == {"example": -1, "text": TEXT}
+    made.set_state({"marks": {"0": 1}})
+    made.set_state({"shown": True})
+    made.marks = {1: 2}
+    assert (made.marks, made.shown) == ({"1": 2}, True)
+    assert made.answer is answer
+    made.set_state({"marks": {}, "shown": False, "example": 0})
+    assert made.answer["count"] == answer["count"] + 1
+    assert made.answer["asked"]["example"] == 0
+    made.close()
+    watched = LearningLab(attended)
+    answer = watched.answer
+    watched.set_state({"moment": 3, "sentence": 1})
+    assert watched.answer is answer
+    assert watched.trace.name == f"step {watched.data['steps'][3]}"
+    watched.close()
+
+
 @pytest.mark.parametrize("value", [None, "hot", True, float("nan"), [], {}])
 def test_nonsense_from_a_browser_changes_nothing(lab: AlignmentLab, value: Any) -> None:
     before = {**lab.answer, "count": 0}
@@ -458,7 +497,9 @@ def test_the_page_gets_settings_answer_and_facts(fixed: Trained, attended: Train
         assert len(made.html()) < (250_000 if made.kind == "learning" else 60_000)
         told = json.loads(page.find("script").text)  # type: ignore[union-attr]
         assert set(told["settings"]) == set(made.settings)
-        assert set(told) == {"settings", "answer", "models", *made.facts}
+        assert set(told) == {"settings", "answer", "asks", "models", *made.facts}
+        assert told["asks"] is bool(made.watched())
+        assert set(told["answer"]["asked"]) == set(made.asks) <= set(made.settings)
         assert told["answer"]["count"] == 1
         rows = page.select("table.heed-cells tbody tr")
         trace: AttentionTrace = made.trace

@@ -61,6 +61,7 @@ class AlignmentLab(Lab):
         "width",
         "copy",
     )
+    asks = settings
     facts: ClassVar[tuple[str, ...]] = ("examples",)
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)

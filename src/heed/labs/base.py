@@ -199,17 +199,20 @@ def strings(language: str = "en") -> dict[str, str]:
 class Lab(anywidget.AnyWidget):
     """A view with a model behind it.
 
-    A subclass says what a reader may change (``settings``), what the view is told once
-    (``facts``), which models it asks (``watched``), what it finds (``find``) and how that is drawn
-    without JavaScript (``drawn``).
+    A subclass says what a reader may change (``settings``), which of that the answer depends on
+    (``asks``; nothing if no model is asked), what the view is told once (``facts``), which models
+    it asks (``watched``), what it finds (``find``) and how that is drawn without JavaScript
+    (``drawn``).
 
-    ``answer`` is what the view draws; its ``count`` goes up by one with each answer. ``trace`` is
-    the attention on screen. A setting that comes from a browser is bent into its range; one that
-    is wrong in Python is refused.
+    ``answer`` is what the view draws; its ``count`` goes up by one with each answer, and its
+    ``asked`` says which settings it is about: while another text is on its way, the view knows that
+    the map it has is not that text's. ``trace`` is the attention on screen. A setting that comes
+    from a browser is bent into its range; one that is wrong in Python is refused.
     """
 
     kind: ClassVar[str] = ""
     settings: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[tuple[str, ...]] = ()
     facts: ClassVar[tuple[str, ...]] = ()
 
     answer = traitlets.Dict().tag(sync=True)
@@ -236,7 +239,8 @@ class Lab(anywidget.AnyWidget):
         self._holding = False
         self._count = 0
         super().__init__(strings=strings(), **given)
-        self.observe(lambda change: self._asked(), names=list(self.settings))
+        for name in self.asks:
+            self.observe(lambda change: self._asked(), names=name)
         _watch(self)
 
     @property
@@ -315,7 +319,7 @@ class Lab(anywidget.AnyWidget):
         if corrected:
             self.send_state(corrected)
         # Even if nothing changed: the view waits for a count that is another one.
-        if any(name in self.settings for name in sync_data):
+        if any(name in self.asks for name in sync_data):
             self._find()
 
     def _tamed(self, state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -348,7 +352,8 @@ class Lab(anywidget.AnyWidget):
             # A reader's own model may fail. The view must not wait for it, and the reader is told.
             self.answer = {**self.answer, "count": self._count}
             raise
-        self.answer = {**rounded(answer, 6), "count": self._count}
+        asked = {name: getattr(self, name) for name in self.asks}
+        self.answer = {**rounded(answer, 6), "asked": asked, "count": self._count}
 
     # ------------------------------------------------------------------ the page
 
@@ -356,6 +361,7 @@ class Lab(anywidget.AnyWidget):
         """The element that the page makes a lab of."""
         content = {name: getattr(self, name) for name in (*self.facts, "models")}
         content["settings"] = {name: getattr(self, name) for name in self.settings}
+        content["asks"] = bool(self.asks)
         content["answer"] = {**self.answer, "count": 1}
         return (
             f'<div class="heed-lab-frame"><heed-lab kind="{self.kind}" class="heed-lab">'

@@ -28,6 +28,7 @@ class BottleneckLab(Lab):
 
     kind = "bottleneck"
     settings: ClassVar[tuple[str, ...]] = ("text",)
+    asks = settings
     facts: ClassVar[tuple[str, ...]] = ("story", "gold", "examples", "backward")
 
     text = traitlets.Unicode("").tag(sync=True)

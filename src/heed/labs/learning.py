@@ -72,26 +72,29 @@ class LearningLab(Lab):
         return {"steps": list(self._steps), "loss": loss, "inputs": inputs}
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
-        """Nothing is asked; the trace is what the settings point at."""
+        return {}, None
+
+    @property
+    def trace(self) -> AttentionTrace:
+        """The attention that ``sentence`` and ``moment`` point at."""
         sentence = min(self.sentence, len(self._maps) - 1)
         moment = min(self.moment, len(self._steps) - 1)
         shown = self.data["inputs"][sentence]
         weights = np.asarray(self._maps[sentence][moment])
-        trace = AttentionTrace.of(
+        return AttentionTrace.of(
             f"step {self._steps[moment]}", weights, query=shown["target"], key=shown["source"]
         )
-        return {}, trace
 
     def drawn(self) -> str:
-        say = drawing.sayer(self.strings)
-        step = self.trace.name.removeprefix("step ")
+        say, trace = drawing.sayer(self.strings), self.trace
+        step = trace.name.removeprefix("step ")
         return drawing.sheet(
             drawing.tag("p", drawing.escape(say("learning.step", step=step, last=self._steps[-1]))),
             drawing.attention_map(
                 say,
                 label=say("learning.map"),
-                query=self.trace.query.labels,
-                key=self.trace.key.labels,
-                weights=self.trace.weights[0].tolist(),
+                query=trace.query.labels,
+                key=trace.key.labels,
+                weights=trace.weights[0].tolist(),
             ),
         )

@@ -37,6 +37,7 @@ class PredictLab(Lab):
 
     kind = "predict"
     settings: ClassVar[tuple[str, ...]] = ("example", "text", "marks", "shown")
+    asks: ClassVar[tuple[str, ...]] = ("example", "text")
     facts: ClassVar[tuple[str, ...]] = ("examples",)
 
     example = traitlets.Int(0, min=-1).tag(sync=True)

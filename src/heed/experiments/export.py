@@ -31,7 +31,7 @@ from heed.data.pairs import Pair
 from heed.data.vocabulary import BOS, PAD
 from heed.evaluation.decoding import translate
 from heed.experiments.cards import compact
-from heed.experiments.checkpoint import fill
+from heed.experiments.checkpoint import checksum, fill
 from heed.experiments.files import sha256, write_by_rename
 from heed.experiments.graphs import FAMILIES, OPSET, ExportError, Family, Stored, family_of, pack
 from heed.experiments.trained import Trained
@@ -399,7 +399,9 @@ def as_exported(trained: Trained) -> Trained:
         name: Stored.of(values.detach().numpy(), kind_of[name])
         for name, values in trained.model.named_parameters()
     }
-    return replace(trained, model=_rounded(trained.model, parameters))
+    model = _rounded(trained.model, parameters)
+    numbers = trained.numbers if trained.changed else checksum(model)
+    return replace(trained, model=model, numbers=numbers)
 
 
 def _by_kind(parameters: Mapping[str, Stored]) -> dict[str, list[str]]:

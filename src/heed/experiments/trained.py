@@ -13,7 +13,7 @@ from heed.data.text import detokenize, tokenize
 from heed.data.vocabulary import Vocabulary
 from heed.evaluation.decoding import Translation, translate
 from heed.experiments.cards import Card, CardError
-from heed.experiments.checkpoint import checked, load_weights
+from heed.experiments.checkpoint import checked, checksum, load_weights
 from heed.experiments.maps import unpack
 from heed.experiments.runner import first_difference, jsonable
 from heed.experiments.table import Experiment, find
@@ -22,13 +22,22 @@ from heed.experiments.translation import read_vocabularies
 
 @dataclass(frozen=True, kw_only=True)
 class Trained:
-    """A model with the weights that were shipped, its card, and the words that it knows."""
+    """A model with the weights that were shipped, its card, and the words that it knows.
+
+    numbers: the ``checksum`` of the model as it was loaded
+    """
 
     model: Any
     card: Card
     source_vocab: Vocabulary
     target_vocab: Vocabulary
     folder: Path
+    numbers: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the model has other numbers or other parts than the one that was loaded."""
+        return checksum(self.model) != self.numbers
 
     def translate(
         self,
@@ -106,4 +115,5 @@ def load(name: str | Experiment, folder: Path | None = None) -> Trained:
         source_vocab=source_vocab,
         target_vocab=target_vocab,
         folder=folder,
+        numbers=checksum(model),
     )

@@ -97,9 +97,9 @@ def test_minutes_trains_this_seed_and_gives_a_card_with_maps(table, trained, cap
 def test_full_goes_all_the_steps_and_goes_on_where_it_stopped(
     table, trained, monkeypatch, tmp_path, capsys
 ):
-    from heed import book
+    from heed.experiments import runner
 
-    monkeypatch.setattr(book, "RUNS", tmp_path)
+    monkeypatch.setattr(runner, "RUNS", tmp_path)
     found = trained("tiny_reverse", "full", 1)
     assert found.card.steps == 30
     before = (tmp_path / "tiny_reverse" / "seed-1" / "state.safetensors").stat().st_mtime_ns
@@ -115,8 +115,8 @@ def test_shipped_is_what_lies_in_the_folder_of_trained_weights(
 ):
     import torch
 
-    from heed import book
     from heed.experiments.cards import CardError
+    from heed.experiments.runner import with_steps
 
     monkeypatch.setenv("HEED_TRAINED", str(tmp_path))
     with pytest.raises(CardError, match="nothing trained lies here"):
@@ -125,7 +125,7 @@ def test_shipped_is_what_lies_in_the_folder_of_trained_weights(
     monkeypatch.setitem(
         table,
         "tiny_reverse",
-        replace(table["tiny_reverse"], train=book.with_steps(table["tiny_reverse"], 12).train),
+        replace(table["tiny_reverse"], train=with_steps(table["tiny_reverse"], 12).train),
     )
     made.folder.rename(tmp_path / "tiny_reverse")
     shipped = trained("tiny_reverse", "shipped", 5)

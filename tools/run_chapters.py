@@ -9,7 +9,10 @@ fingerprint in the notebook's metadata, under heed.fingerprint: the hash of
 
 - the chapter's own code cells,
 - every file of src/heed that its imports reach, directly or through other files, without
-  comments, docstrings and blank lines, so that a better sentence makes no chapter stale,
+  comments, docstrings and blank lines, so that a better sentence makes no chapter stale. Of a
+  package that imports its names late (heed.labs) only the files of the names that are asked for
+  count; what a function of the package imports while it runs (book.py: the training of another
+  budget) does not count, as it plays no part in the outputs that are committed,
 - for every experiment that its code names: the files of its model and data, and its card, which
   holds the hash of its weights.
 
@@ -71,7 +74,7 @@ def bare_code(source: str) -> str:
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """Dotted names that `tree` imports; those after `from` may be modules or only names."""
+    """Dotted names that `tree` imports; the last part of one after `from` may be only a name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -80,20 +83,68 @@ def imported(tree: ast.AST, package: str) -> Iterator[str]:
             if node.level:
                 parents = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*parents, base]).rstrip(".")
-            yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def files_of(name: str) -> Iterator[Path]:
+class Running(ast.NodeTransformer):
+    """Leaves of a module what importing it runs: nothing inside a function, nothing that only
+    type checkers read."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None: ...
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None: ...
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if for_type_checkers(node) else node
+
+
+def for_type_checkers(node: ast.AST) -> bool:
+    names = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(node, ast.If) and ast.unparse(node.test) in names
+
+
+def offered(file: Path) -> dict[str, str]:
+    """Names that a package imports only when somebody asks for them, and where they come from.
+
+    Its __getattr__ does that; type checkers read it off an `if TYPE_CHECKING:`, and so do we.
+    """
+    tree = ast.parse(file.read_text("utf-8"))
+    getters = [n for n in tree.body if getattr(n, "name", "") == "__getattr__"]
+    where = package_of(file)
+    return {
+        name.rpartition(".")[2]: name
+        for node in (tree.body if getters else [])
+        if for_type_checkers(node)
+        for name in imported(node, where)
+    }
+
+
+def package_of(file: Path) -> str:
+    return ".".join(file.parent.relative_to(PACKAGE.parent).parts)
+
+
+def late(name: str) -> Iterator[str]:
+    """What `name` stands for, if a package offers it late: one name, or, for a package as a whole,
+    all that it offers, since nobody knows which attribute will be used."""
+    *above, last = [PACKAGE / "nothing", *files_of(name)]
+    if last.is_file():
+        yield from offered(last).values()
+    elif above and above[-1].is_file():
+        yield from (each for each in [offered(above[-1]).get(name.rpartition(".")[2])] if each)
+
+
+def files_of(name: str) -> list[Path]:
     """The files that importing `name` runs: each __init__ on the way, then its own."""
     first, *rest = name.split(".")
     if first != PACKAGE.name:
-        return
+        return []
     place = PACKAGE
-    yield place / "__init__.py"
+    files = [place / "__init__.py"]
     for part in rest:
         place = place / part
-        yield place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        files.append(place / "__init__.py" if place.is_dir() else place.with_suffix(".py"))
+    return files
 
 
 def reached(code: str, modules: Iterable[str] = ()) -> list[Path]:
@@ -101,12 +152,14 @@ def reached(code: str, modules: Iterable[str] = ()) -> list[Path]:
     seen: set[Path] = set()
     waiting = [*imported(ast.parse(code), PACKAGE.name), *modules]
     while waiting:
-        for file in files_of(waiting.pop()):
+        name = waiting.pop()
+        waiting += late(name)
+        for file in files_of(name):
             if file in seen or not file.is_file() or file == PACKAGE / TABLE:
                 continue
             seen.add(file)
-            where = ".".join(file.parent.relative_to(PACKAGE.parent).parts)
-            waiting += imported(ast.parse(file.read_text("utf-8")), where)
+            tree = Running().visit(ast.parse(file.read_text("utf-8")))
+            waiting += imported(tree, package_of(file))
     return sorted(seen)
 
 

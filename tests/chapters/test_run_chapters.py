@@ -88,6 +88,68 @@ def test_the_table_leads_nowhere(tree: Path) -> None:
     assert run_chapters.fingerprint(chapter(code)) == before
 
 
+LAZY = """
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from heed.models.a import A
+    from .models.b import B
+def __getattr__(name):
+    ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "files"),
+    [
+        ("from heed import A", {"a.py"}),
+        ("from heed import B", {"b.py"}),
+        ("from heed import A, B", {"a.py", "b.py"}),
+        ("import heed\nheed.A", {"a.py", "b.py"}),  # which attribute will it be? all of them
+        ("from heed.models import b", {"b.py"}),
+        ("from heed import scores", set()),
+    ],
+)
+def test_of_a_late_package_only_what_is_asked_for_counts(
+    tree: Path, code: str, files: set[str]
+) -> None:
+    edit(tree / "src/heed/__init__.py", LAZY)
+    edit(tree / "src/heed/models/a.py", "A = 1\n")
+    found = {file.name for file in run_chapters.reached(code)}
+    assert found & {"a.py", "b.py"} == files
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("if True:\n    from heed.models import b\n", True),
+        ("class Two:\n    from heed.models import b\n", True),
+        ("def later():\n    from heed.models import b\n", False),
+        ("class Two:\n    def later(self):\n        from heed.models import b\n", False),
+        ("import typing\nif typing.TYPE_CHECKING:\n    from heed.models import b\n", False),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    from heed.models import b\n", True),
+    ],
+)
+def test_only_what_an_import_runs_counts(tree: Path, text: str, counts: bool) -> None:
+    edit(tree / "src/heed/scores.py", text)
+    found = run_chapters.reached("from heed.scores import ONE")
+    assert (tree / "src/heed/models/b.py" in found) is counts
+
+
+def test_a_late_import_in_a_cell_of_a_chapter_counts(tree: Path) -> None:
+    code = "def later():\n    from heed.models import b\n"
+    assert tree / "src/heed/models/b.py" in run_chapters.reached(code)
+
+
+def test_a_chapter_does_not_hang_on_training_export_and_other_labs() -> None:
+    code = "from heed.book import trained\nfrom heed.labs import BottleneckLab"
+    found = {
+        file.relative_to(run_chapters.PACKAGE).as_posix() for file in run_chapters.reached(code)
+    }
+    assert {"book.py", "experiments/trained.py", "labs/bottleneck.py", "labs/base.py"} <= found
+    others = {"experiments/runner.py", "experiments/export.py", "labs/alignment.py"}
+    assert not found & others
+
+
 def test_an_experiment_leads_to_its_model_and_its_data() -> None:
     modules = run_chapters.modules_behind(["bahdanau_grammar", "no experiment"])
     assert modules == {"heed.models.bahdanau", "heed.data.corpora"}

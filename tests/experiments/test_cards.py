@@ -3,7 +3,15 @@ from dataclasses import asdict
 
 import pytest
 
-from heed.experiments.cards import Card, CardError, compact, gather, numbers, spread
+from heed.experiments.cards import (
+    Card,
+    CardError,
+    compact,
+    first_difference,
+    gather,
+    numbers,
+    spread,
+)
 
 
 def test_a_card_comes_back_as_it_went(shipped, tmp_path):
@@ -97,3 +105,11 @@ def test_a_card_is_compact_and_still_the_same_json(shipped):
     assert json.loads(compact(plain)) == card
     assert len(text.splitlines()) < len(plain.splitlines()) / 2
     assert asdict(Card.read(shipped)) == card
+
+
+def test_the_first_difference_is_told_with_its_place():
+    there, here = {"a": {"b": 1, "c": [1, 2]}}, {"a": {"b": 1, "c": [1, 3]}}
+    assert first_difference(there, here) == "a.c was [1, 2], the table says [1, 3]"
+    assert first_difference({"a": 1}, {}) == "a is gone in the table"
+    assert first_difference({}, {"a": 1}) == "a is new in the table"
+    assert first_difference(there, json.loads(json.dumps(there))) is None

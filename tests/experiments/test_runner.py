@@ -1,5 +1,4 @@
 import errno
-import json
 import os
 import signal
 from dataclasses import replace
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from heed.experiments import files, runner
+from heed.experiments import files
 from heed.experiments.cards import CardError
 from heed.experiments.maps import moments
 from heed.experiments.runner import (
@@ -289,11 +288,3 @@ def test_another_budget_shortens_the_warm_up_too(tiny):
     assert with_steps(tiny, 8).train.warmup == 2
     assert with_steps(tiny, 4000).train.warmup == 5
     assert with_steps(tiny, None) is tiny
-
-
-def test_the_first_difference_is_told_with_its_place():
-    there, here = {"a": {"b": 1, "c": [1, 2]}}, {"a": {"b": 1, "c": [1, 3]}}
-    assert runner.first_difference(there, here) == "a.c was [1, 2], the table says [1, 3]"
-    assert runner.first_difference({"a": 1}, {}) == "a is gone in the table"
-    assert runner.first_difference({}, {"a": 1}) == "a is new in the table"
-    assert runner.first_difference(there, json.loads(json.dumps(there))) is None

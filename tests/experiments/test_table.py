@@ -6,8 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from heed.experiments.cards import Card, CardError
-from heed.experiments.runner import first_difference, jsonable
+from heed.experiments.cards import Card, CardError, first_difference, jsonable
 from heed.experiments.table import EXPERIMENTS, Claim, UnknownExperiment, find, table
 from heed.experiments.trained import load
 

@@ -173,3 +173,22 @@ def numbers(metrics: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield prefix + name, value
         elif isinstance(value, Mapping):
             yield from numbers(value, f"{prefix}{name}.")
+
+
+def jsonable(value: Any) -> Any:
+    """The value as it comes back from a JSON file: tuples are lists there."""
+    return json.loads(json.dumps(value))
+
+
+def first_difference(there: Any, here: Any, path: str = "") -> str | None:
+    """The first place where two nested values differ, in words; ``None`` if they are equal."""
+    if isinstance(there, Mapping) and isinstance(here, Mapping):
+        for name in dict.fromkeys([*there, *here]):
+            inner = f"{path}.{name}" if path else name
+            if name not in there or name not in here:
+                return f"{inner} is {'new' if name not in there else 'gone'} in the table"
+            found = first_difference(there[name], here[name], inner)
+            if found:
+                return found
+        return None
+    return None if there == here else f"{path} was {there!r}, the table says {here!r}"

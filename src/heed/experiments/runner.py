@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from heed.data.batches import Batch
 from heed.data.corpora import Corpus
-from heed.experiments.cards import Card, CardError, gather
+from heed.experiments.cards import Card, CardError, first_difference, gather, jsonable
 from heed.experiments.checkpoint import (
     checked,
     load_weights,
@@ -435,25 +435,6 @@ def versions() -> dict[str, str]:
         "heed": version("attention-book"),
         "sacrebleu": version("sacrebleu"),
     }
-
-
-def jsonable(value: Any) -> Any:
-    """The value as it comes back from a JSON file: tuples are lists there."""
-    return json.loads(json.dumps(value))
-
-
-def first_difference(there: Any, here: Any, path: str = "") -> str | None:
-    """The first place where two nested values differ, in words; ``None`` if they are equal."""
-    if isinstance(there, Mapping) and isinstance(here, Mapping):
-        for name in dict.fromkeys([*there, *here]):
-            inner = f"{path}.{name}" if path else name
-            if name not in there or name not in here:
-                return f"{inner} is {'new' if name not in there else 'gone'} in the table"
-            found = first_difference(there[name], here[name], inner)
-            if found:
-                return found
-        return None
-    return None if there == here else f"{path} was {there!r}, the table says {here!r}"
 
 
 def rounded(value: Any, digits: int = 6) -> Any:

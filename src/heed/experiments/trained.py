@@ -12,10 +12,9 @@ from jaxtyping import Float
 from heed.data.text import detokenize, tokenize
 from heed.data.vocabulary import Vocabulary
 from heed.evaluation.decoding import Translation, translate
-from heed.experiments.cards import Card, CardError
+from heed.experiments.cards import Card, CardError, first_difference, jsonable
 from heed.experiments.checkpoint import checked, checksum, load_weights
 from heed.experiments.maps import unpack
-from heed.experiments.runner import first_difference, jsonable
 from heed.experiments.table import Experiment, find
 from heed.experiments.translation import read_vocabularies
 

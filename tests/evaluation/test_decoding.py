@@ -24,16 +24,16 @@ SIX = Vocabulary(("one", "two", "three", "four", "five", "six", "seven"))
 
 
 def follow(model, source, tokens):
-    """Log-probability and weights of ``tokens`` for one sentence, by a plain loop."""
+    """Log-probability of each of ``tokens`` and weights, for one sentence, by a plain loop."""
     source = torch.tensor([source])
     encoded = model.encode(source, torch.tensor([source.shape[1]]))
-    state, total, looked = model.start(encoded), 0.0, []
+    state, terms, looked = model.start(encoded), [], []
     for before, token in itertools.pairwise([BOS, *tokens]):
         state, out = model.step(state, torch.tensor([before]), encoded)
-        total += out.logits[0].log_softmax(-1)[token].item()
+        terms.append(out.logits[0].log_softmax(-1)[token].item())
         if out.weights is not None:
             looked.append(out.weights[0].tolist())
-    return total, np.array(looked)
+    return terms, np.array(looked)
 
 
 def greedy_by_hand(model, source, limit):
@@ -64,9 +64,18 @@ def test_greedy_writes_what_a_loop_over_single_sentences_writes(tiny, seed):
         ):
             tokens = greedy_by_hand(model, source, 9)
             assert written(hypothesis) == tokens
-            log_prob, weights = follow(model, source, tokens)
-            assert hypothesis.log_prob == pytest.approx(log_prob, abs=1e-9)
+            terms, weights = follow(model, source, tokens)
+            assert hypothesis.log_probs == pytest.approx(terms, abs=1e-9)
+            assert hypothesis.log_prob == pytest.approx(sum(terms), abs=1e-9)
             np.testing.assert_allclose(hypothesis.weights, weights, atol=1e-9)
+
+
+def test_what_is_encoded_already_is_not_encoded_again(tiny, monkeypatch):
+    model = tiny(vocab=11)
+    whole, encoded = greedy(model, SOURCE, LENGTHS), model.encode(SOURCE, LENGTHS)
+    monkeypatch.delattr(type(model), "encode")
+    for one, other in zip(greedy(model, SOURCE, LENGTHS, encoded=encoded), whole, strict=True):
+        assert (one.tokens, one.log_prob) == (other.tokens, other.log_prob)
 
 
 def test_the_searches_see_both_finished_and_cut_sentences(tiny):
@@ -103,7 +112,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sentences(tiny, seed, length_p
     ]
 
     def rank(source, tokens):
-        return follow(model, source, tokens)[0] / ((5 + len(tokens)) / 6) ** length_penalty
+        return sum(follow(model, source, tokens)[0]) / ((5 + len(tokens)) / 6) ** length_penalty
 
     with torch.no_grad():
         found = beam(
@@ -112,11 +121,13 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sentences(tiny, seed, length_p
         for source, hypothesis in zip(rows(SOURCE, LENGTHS), found, strict=True):
             best = max(every, key=lambda tokens: rank(source, tokens))
             assert tuple(written(hypothesis)) == best
-            assert hypothesis.log_prob == pytest.approx(follow(model, source, best)[0], abs=1e-9)
+            assert hypothesis.log_prob == pytest.approx(
+                sum(follow(model, source, best)[0]), abs=1e-9
+            )
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_weights_of_a_beam_are_those_of_the_sentence_that_it_hands_back(tiny, seed):
+def test_weights_and_log_probs_of_a_beam_are_those_of_the_sentence_that_it_hands_back(tiny, seed):
     model = tiny(seed=seed, vocab=11)
     with torch.no_grad():
         for source, hypothesis in zip(
@@ -124,8 +135,9 @@ def test_the_weights_of_a_beam_are_those_of_the_sentence_that_it_hands_back(tiny
             beam(model, SOURCE, LENGTHS, width=3, max_steps=7),
             strict=True,
         ):
-            log_prob, weights = follow(model, source, written(hypothesis))
-            assert hypothesis.log_prob == pytest.approx(log_prob, abs=1e-9)
+            terms, weights = follow(model, source, written(hypothesis))
+            assert hypothesis.log_probs == pytest.approx(terms, abs=1e-9)
+            assert hypothesis.log_prob == pytest.approx(sum(terms), abs=1e-9)
             np.testing.assert_allclose(hypothesis.weights, weights, atol=1e-9)
 
 

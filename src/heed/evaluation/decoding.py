@@ -38,6 +38,7 @@ class Hypothesis:
 
     tokens: word numbers, without ``BOS`` and ``EOS``
     log_prob: Σ_t log p(y_t | y_<t, x) in nats, the ``EOS`` included if the sentence is finished
+    log_probs: the terms of that sum: one for each token, then one for the ``EOS`` if finished
     weights: a row for each token, then one for the ``EOS`` if finished; a column for each
         source word, then one for its ``EOS``. ``None`` from a model without attention.
     finished: False when the step limit cut the sentence off
@@ -45,6 +46,7 @@ class Hypothesis:
 
     tokens: list[int]
     log_prob: float
+    log_probs: list[float]
     weights: Weights | None
     finished: bool
 
@@ -75,6 +77,39 @@ class Translation:
         return AttentionTrace.of(name, self.weights, query=written, key=(*self.source, end))
 
 
+# ---------------------------------------------------------------------------- how a model is asked
+
+
+@contextmanager
+def answering(model: Any) -> Iterator[None]:
+    """No gradient and no dropout inside; afterwards every part is as it was before."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    before = [module.training for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for module, training in zip(modules, before, strict=True):
+            module.training = training
+
+
+def device_of(model: Any) -> torch.device:
+    """Where the model's parameters are; the CPU for a model without any."""
+    parameters = model.parameters() if isinstance(model, nn.Module) else ()
+    return next((p.device for p in parameters), torch.device("cpu"))
+
+
+def source_of(
+    model: Any, sentences: Sequence[Sequence[str]], vocabulary: Vocabulary
+) -> tuple[Int[Tensor, "batch source"], Int[Tensor, " batch"]]:
+    """The sentences as the model reads them, where the model is: word numbers, and lengths."""
+    source, lengths = encode_source(sentences, vocabulary)
+    device = device_of(model)
+    return source.to(device), lengths.to(device)
+
+
 # ---------------------------------------------------------------------------- two searches
 
 
@@ -84,6 +119,7 @@ def greedy(
     source_lengths: Int[Tensor, " batch"],
     *,
     max_steps: int | None = None,
+    encoded: Any = None,
 ) -> list[Hypothesis]:
     """Write the likeliest next word until ``EOS``: y_t = argmax_y p(y | y_<t, x).
 
@@ -92,18 +128,19 @@ def greedy(
     source: word numbers, each row ending with ``EOS``; source_lengths count it.
     max_steps: how many tokens a sentence may have, its ``EOS`` included. Without it,
         max(20, 2·words + 10) for each sentence by itself.
+    encoded: what ``model.encode`` makes of the source, if somebody has it already.
     """
     limits = _limits(source_lengths, max_steps)
     if not len(source):
         return []
-    with _answering(model):
-        encoded = model.encode(source, source_lengths)
+    with answering(model):
+        encoded = model.encode(source, source_lengths) if encoded is None else encoded
         state = model.start(encoded)
         token = torch.full_like(source_lengths, BOS)
         done = torch.zeros_like(source_lengths, dtype=torch.bool)
         lengths = torch.zeros_like(source_lengths)
         log_prob = None
-        written, looked = [], []
+        written, gained, looked = [], [], []
         for step in range(1, int(limits.max()) + 1):
             state, out = model.step(state, token, encoded)
             gains, token = _log_probabilities(out.logits).max(dim=-1)
@@ -112,12 +149,14 @@ def greedy(
             log_prob = gains if log_prob is None else log_prob + gains
             lengths += ~done
             written.append(token)
+            gained.append(gains)
             looked.append(out.weights)
             done = done | (token == EOS) | (step >= limits)
             if done.all():
                 break
     assert log_prob is not None
-    return _collect(torch.stack(written, 1), lengths, log_prob, _stack(looked), source_lengths)
+    tokens, gains = torch.stack(written, 1), torch.stack(gained, 1)
+    return _collect(tokens, lengths, log_prob, gains, _stack(looked), source_lengths)
 
 
 def beam(
@@ -155,7 +194,7 @@ def beam(
     def penalty(lengths: Tensor) -> Tensor:
         return ((5.0 + lengths) / 6.0) ** length_penalty
 
-    with _answering(model):
+    with answering(model):
         encoded = model.encode(source, source_lengths)
         state = model.start(encoded)
         # Slot k of sentence b is row b·width + k of every tensor that the model sees.
@@ -165,7 +204,7 @@ def beam(
         done = torch.zeros((batch, width), dtype=torch.bool, device=source.device)
         lengths = torch.zeros_like(done, dtype=torch.long)
         log_prob = None
-        written, parents, looked = [], [], []
+        written, gained, parents, looked = [], [], [], []
         for step in range(1, int(limits.max()) + 1):
             state, out = model.step(state, token, encoded)
             gains = _log_probabilities(out.logits).unflatten(0, (batch, width))
@@ -184,6 +223,7 @@ def beam(
             lengths = grown.gather(1, parent)
             done = done.gather(1, parent) | (word == EOS) | (step >= limits)[:, None]
             written.append(word)
+            gained.append(gains.flatten(1).gather(1, best))
             parents.append(parent)
             looked.append(None if out.weights is None else out.weights.unflatten(0, (batch, width)))
 
@@ -200,17 +240,17 @@ def beam(
     slot = (log_prob / penalty(lengths)).masked_fill(~done, float("-inf")).argmax(dim=1)
     chosen = slot[:, None]
     log_prob, lengths = log_prob.gather(1, chosen)[:, 0], lengths.gather(1, chosen)[:, 0]
-    tokens, maps = [], []
-    for word, parent, weights in zip(
-        reversed(written), reversed(parents), reversed(looked), strict=True
+    tokens, terms, maps = [], [], []
+    for word, gain, parent, weights in zip(
+        *(reversed(each) for each in (written, gained, parents, looked)), strict=True
     ):
         tokens.append(word[rows, slot])
+        terms.append(gain[rows, slot])
         slot = parent[rows, slot]
         # What a step looked at belongs to the beginning that it went on from.
         maps.append(None if weights is None else weights[rows, slot])
-    return _collect(
-        torch.stack(tokens[::-1], 1), lengths, log_prob, _stack(maps[::-1]), source_lengths
-    )
+    words, gains = torch.stack(tokens[::-1], 1), torch.stack(terms[::-1], 1)
+    return _collect(words, lengths, log_prob, gains, _stack(maps[::-1]), source_lengths)
 
 
 # ---------------------------------------------------------------------------- whole sentences
@@ -245,9 +285,7 @@ def translate(
         for words in sources
     ]
     for batch in in_batches([len(words) for words in sources], batch_size, width):
-        source, source_lengths = encode_source([sources[i] for i in batch], source_vocab)
-        device = device_of(model)
-        source, source_lengths = source.to(device), source_lengths.to(device)
+        source, source_lengths = source_of(model, [sources[i] for i in batch], source_vocab)
         if width == 1:
             hypotheses = greedy(model, source, source_lengths, max_steps=max_steps)
         else:
@@ -307,7 +345,7 @@ def forced_weights(model: Translator, batch: Batch) -> list[Weights] | None:
     compared. Row t holds the weights of the step that predicts word t; the last row predicts
     ``EOS``. Several heads are averaged. ``None`` from a model without attention.
     """
-    with _answering(model):
+    with answering(model):
         device = device_of(model)
         source, source_lengths = batch.source.to(device), batch.source_lengths.to(device)
         target_in = batch.target[:, :-1].to(device)
@@ -324,27 +362,6 @@ def forced_weights(model: Translator, batch: Batch) -> list[Weights] | None:
 
 
 # ---------------------------------------------------------------------------- helpers
-
-
-@contextmanager
-def _answering(model: Any) -> Iterator[None]:
-    """No gradient and no dropout inside; afterwards every part is as it was before."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    before = [module.training for module in modules]
-    for module in modules:
-        module.training = False
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        for module, training in zip(modules, before, strict=True):
-            module.training = training
-
-
-def device_of(model: Any) -> torch.device:
-    """Where the model's parameters are; the CPU for a model without any."""
-    parameters = model.parameters() if isinstance(model, nn.Module) else ()
-    return next((p.device for p in parameters), torch.device("cpu"))
 
 
 def _limits(source_lengths: Int[Tensor, " batch"], max_steps: int | None) -> Tensor:
@@ -391,6 +408,7 @@ def _collect(
     tokens: Int[Tensor, "batch step"],
     lengths: Int[Tensor, " batch"],
     log_prob: Float[Tensor, " batch"],
+    gains: Float[Tensor, "batch step"],
     weights: Float[Tensor, "batch step key"] | None,
     source_lengths: Int[Tensor, " batch"],
 ) -> list[Hypothesis]:
@@ -399,16 +417,18 @@ def _collect(
         tokens.tolist(),
         lengths.tolist(),
         log_prob.tolist(),
+        gains.tolist(),
         source_lengths.tolist(),
         strict=True,
     )
     found = []
-    for b, (words, length, total, keys) in enumerate(rows):
+    for b, (words, length, total, terms, keys) in enumerate(rows):
         finished = words[length - 1] == EOS
         found.append(
             Hypothesis(
                 tokens=words[: length - 1] if finished else words[:length],
                 log_prob=total,
+                log_probs=terms[:length],
                 weights=None if table is None else table[b, :length, :keys].copy(),
                 finished=finished,
             )

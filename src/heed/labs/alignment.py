@@ -4,26 +4,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import torch
 import traitlets
 from jaxtyping import Int
 from torch import Tensor
 
-from heed.data.batches import encode_source
-from heed.data.vocabulary import BOS, EOS, SPECIALS, UNK
-from heed.evaluation.decoding import Hypothesis, _answering, beam, device_of, greedy
+from heed.data.vocabulary import SPECIALS, UNK
+from heed.evaluation.decoding import Hypothesis, beam, greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import (
-    Lab,
-    fingerprint,
-    in_place_of,
-    read,
-    resolve,
-    shipped,
-    spoken,
-    whole_numbers,
-)
+from heed.labs.base import Asked, Lab, fingerprint, read, spoken, whole_numbers
 from heed.labs.steering import COOLEST, HOTTEST, LOOKS, Steered
 from heed.models.bahdanau import Bahdanau
 from heed.models.translator import Translator
@@ -64,6 +53,8 @@ class AlignmentLab(Lab):
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("examples",)
 
+    trained: Asked = Asked(Bahdanau, "steers the attention of")
+
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
     temperature = traitlets.Float(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
@@ -78,10 +69,9 @@ class AlignmentLab(Lab):
     )
 
     def __init__(self, trained: Trained | str, **settings: Any) -> None:
-        self._trained = _steerable(resolve(trained, "AlignmentLab"))
+        self.trained = trained
         self._before: tuple[Any, dict[str, Any]] | None = None
         super().__init__(**settings)
-        self.models = shipped(self._trained)
 
     @traitlets.validate("rows")
     def _rows(self, proposal: Mapping[str, Any]) -> dict[str, list[int]]:
@@ -92,31 +82,6 @@ class AlignmentLab(Lab):
             raise traitlets.TraitError(
                 f"rows={rows!r}: give source positions by step, as in {{3: [4, 5]}}"
             ) from None
-
-    @property
-    def trained(self) -> Trained:
-        """The model with its vocabularies; assign another one, or a name."""
-        return self._trained
-
-    @trained.setter
-    def trained(self, trained: Trained | str) -> None:
-        self._trained = _steerable(resolve(trained, "AlignmentLab"))
-        self.refresh()
-        self.models = shipped(self._trained)
-
-    @property
-    def model(self) -> Any:
-        """The translator alone; assign another one that knows the same words."""
-        return self._trained.model
-
-    @model.setter
-    def model(self, model: Any) -> None:
-        self._trained = _steerable(in_place_of(self._trained, model))
-        self.refresh()
-        self.models = []
-
-    def watched(self) -> tuple[Any, ...]:
-        return (self._trained.model,)
 
     def steered(self, keys: int) -> Steered | None:
         """The translator as the settings bend it, for a sentence of ``keys`` positions with its
@@ -133,7 +98,7 @@ class AlignmentLab(Lab):
         if self.temperature == 1.0 and not hidden and looks_itself:
             return None
         return Steered(
-            self._trained.model,
+            self.trained.model,
             temperature=self.temperature,
             hidden=sorted(hidden),
             look=self.look,
@@ -143,7 +108,7 @@ class AlignmentLab(Lab):
         )
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
-        trained = self._trained
+        trained = self.trained
         reading = read(self.text, trained.source_vocab)
         answer = reading.told() | {
             "target": [],
@@ -156,9 +121,7 @@ class AlignmentLab(Lab):
         }
         if not reading.words:
             return answer, None
-        source, lengths = encode_source([reading.words], trained.source_vocab)
-        device = device_of(trained.model)
-        source, lengths = source.to(device), lengths.to(device)
+        source, lengths = source_of(trained.model, [reading.words], trained.source_vocab)
         steered = self.steered(len(reading.source))
         model = trained.model if steered is None else steered
         found = self._search(model, source, lengths)
@@ -172,7 +135,7 @@ class AlignmentLab(Lab):
                 most[i] if self.copy and word == SPECIALS[UNK] else -1
                 for i, word in enumerate(target)
             ],
-            "probability": probabilities(model, source, lengths, found),
+            "probability": [math.exp(term) for term in found.log_probs],
             "weights": weights.tolist(),
             "log_prob": found.log_prob,
             "finished": found.finished,
@@ -185,11 +148,11 @@ class AlignmentLab(Lab):
         self, source: Int[Tensor, "1 source"], lengths: Int[Tensor, " 1"]
     ) -> dict[str, Any]:
         """What the model says by itself. Kept while the reader moves other controls."""
-        model = self._trained.model
+        model = self.trained.model
         case = (source.tolist(), self.width, fingerprint(model))
         if self._before is None or self._before[0] != case:
             found = self._search(model, source, lengths)
-            said = spoken(found, self._trained.target_vocab)
+            said = spoken(found, self.trained.target_vocab)
             self._before = case, {"target": said, "log_prob": found.log_prob}
         return self._before[1]
 
@@ -218,28 +181,3 @@ class AlignmentLab(Lab):
                 hidden=self.hidden,
             ),
         )
-
-
-def _steerable(trained: Trained) -> Trained:
-    if not isinstance(trained.model, Bahdanau):
-        raise TypeError(
-            f"AlignmentLab steers the attention of a Bahdanau, "
-            f"and {trained.card.experiment} is a {type(trained.model).__name__}"
-        )
-    return trained
-
-
-def probabilities(
-    model: Translator,
-    source: Int[Tensor, "1 source"],
-    lengths: Int[Tensor, " 1"],
-    hypothesis: Hypothesis,
-) -> list[float]:
-    """p of each word that was written, the end included if it was: e^Σ log p is the sentence's."""
-    words = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
-    written = torch.tensor([words], device=source.device)
-    before = torch.cat([torch.full_like(written[:, :1], BOS), written[:, :-1]], dim=1)
-    with _answering(model):
-        log_p = model(source, lengths, before).logits.log_softmax(dim=-1, dtype=torch.float32)
-        chosen = log_p.gather(-1, written[..., None])[0, :, 0].tolist()
-    return [math.exp(each) for each in chosen]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, overload
 
 import anywidget
 import traitlets
@@ -105,6 +105,43 @@ def resolve(trained: Trained | str, lab: str) -> Trained:
     return trained
 
 
+class Asked:
+    """A trained model that a lab asks, as in ``fixed = Asked(Seq2Seq, "shows the vector of")``.
+
+    Takes what ``heed.load`` gives, the name of a shipped model, or a bare model that knows the
+    words of the one before; the lab then answers anew.
+
+    kind: what the model must be, and what the lab does with it; anything if not given
+    """
+
+    def __init__(self, kind: type | None = None, does: str = "") -> None:
+        self.kind, self.does = kind, does
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.place = f"_{name}"
+
+    @overload
+    def __get__(self, lab: None, owner: Any = None) -> "Asked": ...
+    @overload
+    def __get__(self, lab: "Lab", owner: Any = None) -> Trained: ...
+    def __get__(self, lab: "Lab | None", owner: Any = None) -> "Asked | Trained":
+        return self if lab is None else getattr(lab, self.place)
+
+    def __set__(self, lab: "Lab", trained: Trained | str | nn.Module) -> None:
+        name = type(lab).__name__
+        if isinstance(trained, nn.Module) and hasattr(lab, self.place):
+            trained = in_place_of(getattr(lab, self.place), trained)
+        trained = resolve(cast(Any, trained), name)
+        if self.kind is not None and not isinstance(trained.model, self.kind):
+            raise TypeError(
+                f"{name} {self.does} a {self.kind.__name__}, "
+                f"and {trained.card.experiment} is a {type(trained.model).__name__}"
+            )
+        setattr(lab, self.place, trained)
+        if getattr(lab, "_count", 0):  # not before the first answer
+            lab.refresh()
+
+
 def in_place_of(trained: Trained, model: Any) -> Trained:
     """The same vocabularies and card with another model, which must have as many words."""
     config = getattr(model, "config", None)
@@ -118,11 +155,13 @@ def in_place_of(trained: Trained, model: Any) -> Trained:
     return replace(trained, model=model)
 
 
-def shipped(*models: Trained) -> list[str]:
+def shipped(models: Sequence[Trained]) -> list[str]:
     """Names under which a page finds these models; none if one of them is not as shipped."""
     names = [each.card.experiment for each in models]
     homes = [trained_folder() / name for name in names]
-    return names if [each.folder for each in models] == homes else []
+    if [each.folder for each in models] != homes or any(each.changed for each in models):
+        return []
+    return names
 
 
 # ---------------------------------------------------------------------------- changed models
@@ -151,10 +190,10 @@ def _state(tensor: Tensor) -> tuple[int, int, str]:
 def _after_cell(*_: Any) -> None:
     """Labs whose model was changed by the cell that just ran answer again."""
     labs = list(_living)
-    models = {id(model): model for lab in labs for model in lab.watched()}
+    models = {id(each.model): each.model for lab in labs for each in lab.asked()}
     now = {key: fingerprint(model) for key, model in models.items()}
     for lab in labs:
-        prints = [now[id(model)] for model in lab.watched()]
+        prints = [now[id(each.model)] for each in lab.asked()]
         if prints != lab._prints:
             lab.refresh()
 
@@ -201,8 +240,8 @@ class Lab(anywidget.AnyWidget):
 
     A subclass says what a reader may change (``settings``), which of that the answer depends on
     (``asks``; nothing if no model is asked), what the view is told once (``facts``), which models
-    it asks (``watched``), what it finds (``find``) and how that is drawn without JavaScript
-    (``drawn``).
+    it asks (an ``Asked`` for each), what it finds (``find``) and how that is drawn without
+    JavaScript (``drawn``).
 
     ``answer`` is what the view draws; its ``count`` goes up by one with each answer, and its
     ``asked`` says which settings it is about: while another text is on its way, the view knows that
@@ -214,6 +253,7 @@ class Lab(anywidget.AnyWidget):
     settings: ClassVar[tuple[str, ...]] = ()
     asks: ClassVar[tuple[str, ...]] = ()
     facts: ClassVar[tuple[str, ...]] = ()
+    _models: ClassVar[tuple[str, ...]] = ()
 
     answer = traitlets.Dict().tag(sync=True)
     strings = traitlets.Dict().tag(sync=True)
@@ -225,6 +265,8 @@ class Lab(anywidget.AnyWidget):
             # ipywidgets sends a view its own settings back. While a slider moves they are old
             # when they arrive, and the slider would jump back under the reader's hand.
             getattr(cls, name).tag(echo_update=False)
+        # More, not other ones: a widget with traits of its own is made a subclass of its class.
+        cls._models += tuple(name for name, each in vars(cls).items() if isinstance(each, Asked))
 
     def __init__(self, **given: Any) -> None:
         allowed = (*self.settings, *self.facts)
@@ -253,10 +295,6 @@ class Lab(anywidget.AnyWidget):
 
     # ------------------------------------------------------------------ for subclasses
 
-    def watched(self) -> Sequence[Any]:
-        """The models whose change shows at once."""
-        return ()
-
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         """The answer to the settings as they are, and the attention in it."""
         raise NotImplementedError
@@ -267,14 +305,26 @@ class Lab(anywidget.AnyWidget):
 
     # ------------------------------------------------------------------ for readers
 
+    def asked(self) -> tuple[Trained, ...]:
+        """The models that the lab asks."""
+        return tuple(getattr(self, name) for name in self._models)
+
     @property
     def model(self) -> Any:
-        """The translator alone, in a lab that has one."""
-        raise AttributeError(f"{type(self).__name__} has no model that could be exchanged alone")
+        """The translator alone, in a lab that asks one; assign another that knows its words."""
+        return getattr(self, self._only()).model
 
     @model.setter
     def model(self, model: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} has no model that could be exchanged alone")
+        name = self._only()
+        setattr(self, name, in_place_of(getattr(self, name), model))
+
+    def _only(self) -> str:
+        if len(self._models) != 1:
+            raise AttributeError(
+                f"{type(self).__name__} has no model that could be exchanged alone"
+            )
+        return self._models[0]
 
     @property
     def trace(self) -> AttentionTrace:
@@ -286,10 +336,7 @@ class Lab(anywidget.AnyWidget):
     def refresh(self) -> None:
         """Ask the models again. Needed only where no notebook does it after each cell, or when
         something other than weights was changed."""
-        prints = [fingerprint(model) for model in self.watched()]
-        if self._prints and prints != self._prints:
-            self.models = []  # the page has the model as it was shipped, and would say otherwise
-        self._prints = prints
+        self._prints = [fingerprint(each.model) for each in self.asked()]
         self.recount()
         self._find()
 
@@ -300,7 +347,7 @@ class Lab(anywidget.AnyWidget):
 
     def open(self) -> None:
         """Once, before the view exists: it gets its first answer with everything else."""
-        self._prints = [fingerprint(model) for model in self.watched()]
+        self._prints = [fingerprint(each.model) for each in self.asked()]
         self._find()
         super().open()
 
@@ -352,6 +399,8 @@ class Lab(anywidget.AnyWidget):
             # A reader's own model may fail. The view must not wait for it, and the reader is told.
             self.answer = {**self.answer, "count": self._count}
             raise
+        # The page has the models as they were shipped: a changed one would say otherwise there.
+        self.models = shipped(self.asked())
         asked = {name: getattr(self, name) for name in self.asks}
         self.answer = {**rounded(answer, 6), "asked": asked, "count": self._count}
 

@@ -2,15 +2,13 @@
 
 from typing import Any, ClassVar
 
-import torch
 import traitlets
 
-from heed.data.batches import encode_source
-from heed.evaluation.decoding import Hypothesis, _answering, device_of, greedy
+from heed.evaluation.decoding import answering, greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import END, Lab, Reading, in_place_of, read, resolve, shipped, spoken
-from heed.models.seq2seq import Seq2Seq
+from heed.labs.base import END, Asked, Lab, read, spoken
+from heed.models.seq2seq import Seq2Seq, Thought
 from heed.trace import AttentionTrace
 from heed.viz.bottleneck import common
 
@@ -31,6 +29,9 @@ class BottleneckLab(Lab):
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("story", "gold", "examples", "backward")
 
+    fixed: Asked = Asked(Seq2Seq, "shows the vector of")
+    attended: Asked = Asked()
+
     text = traitlets.Unicode("").tag(sync=True)
     story = traitlets.List(traitlets.Unicode()).tag(sync=True)
     gold = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -38,8 +39,7 @@ class BottleneckLab(Lab):
     backward = traitlets.Bool().tag(sync=True)
 
     def __init__(self, fixed: Trained | str, attended: Trained | str, **settings: Any) -> None:
-        self._fixed = _one_vector(resolve(fixed, "BottleneckLab"))
-        self._attended = resolve(attended, "BottleneckLab")
+        self.fixed, self.attended = fixed, attended
         if "backward" in settings:
             raise TypeError("backward is the model's own: set reverse_source in its config")
         story = settings.get("story", ())
@@ -52,43 +52,13 @@ class BottleneckLab(Lab):
         ]
         settings.setdefault("text", " ".join(story))
         super().__init__(**settings)
-        self._tell()
+        self.recount()
 
-    def _tell(self) -> None:
-        self.backward = bool(self._fixed.model.config.reverse_source)
-        self.models = shipped(self._fixed, self._attended)
-
-    @property
-    def fixed(self) -> Trained:
-        """The one with the vector; assign another one, a name, or a model that knows the words."""
-        return self._fixed
-
-    @fixed.setter
-    def fixed(self, fixed: Any) -> None:
-        if isinstance(fixed, torch.nn.Module):
-            fixed = in_place_of(self._fixed, fixed)
-        self._fixed = _one_vector(resolve(fixed, "BottleneckLab"))
-        self.refresh()
-        self._tell()
-
-    @property
-    def attended(self) -> Trained:
-        """The one with attention; assign likewise."""
-        return self._attended
-
-    @attended.setter
-    def attended(self, attended: Any) -> None:
-        if isinstance(attended, torch.nn.Module):
-            attended = in_place_of(self._attended, attended)
-        self._attended = resolve(attended, "BottleneckLab")
-        self.refresh()
-        self._tell()
-
-    def watched(self) -> tuple[Any, ...]:
-        return self._fixed.model, self._attended.model
+    def recount(self) -> None:
+        self.backward = bool(self.fixed.model.config.reverse_source)
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
-        reading = read(self.text, self._fixed.source_vocab, self._attended.source_vocab)
+        reading = read(self.text, self.fixed.source_vocab, self.attended.source_vocab)
         answer = reading.told()
         if not reading.words:
             nothing = {"target": [], "finished": True, "kept": []}
@@ -99,14 +69,17 @@ class BottleneckLab(Lab):
                 "state": {"names": [], "values": []},
             }
             return answer, None
-        (said, state), (told, _) = (
-            _translated(trained, reading) for trained in (self._fixed, self._attended)
-        )
+        source = source_of(self.fixed.model, [reading.words], self.fixed.source_vocab)
+        with answering(self.fixed.model):
+            vector = self.fixed.model.encode(*source)
+        said = greedy(self.fixed.model, *source, encoded=vector)[0]
+        source = source_of(self.attended.model, [reading.words], self.attended.source_vocab)
+        told = greedy(self.attended.model, *source)[0]
         if told.weights is None:
-            name = type(self._attended.model).__name__
+            name = type(self.attended.model).__name__
             raise TypeError(f"BottleneckLab compares with attention, and a {name} has none")
-        through = spoken(said, self._fixed.target_vocab)
-        target = spoken(told, self._attended.target_vocab)
+        through = spoken(said, self.fixed.target_vocab)
+        target = spoken(told, self.attended.target_vocab)
         pairs = common(through, target)
         kept_here, kept_there = ({pair[side] for pair in pairs} for side in (0, 1))
         lost: dict[int, bool] = {}
@@ -125,7 +98,7 @@ class BottleneckLab(Lab):
                 "weights": told.weights.tolist(),
             },
             "lost": [lost.get(j, False) for j in range(len(reading.source))],
-            "state": _as_rows(state),
+            "state": _as_rows(vector),
         }
         trace = AttentionTrace.of("cross", told.weights, query=target, key=reading.source)
         return answer, trace
@@ -152,30 +125,11 @@ def _bare(words: list[str]) -> list[str]:
     return [word for word in words if word != END]
 
 
-def _one_vector(trained: Trained) -> Trained:
-    if not isinstance(trained.model, Seq2Seq):
-        raise TypeError(
-            f"BottleneckLab shows the vector of a Seq2Seq, "
-            f"and {trained.card.experiment} is a {type(trained.model).__name__}"
-        )
-    return trained
-
-
-def _translated(trained: Trained, reading: Reading) -> tuple[Hypothesis, Any]:
-    """What the model writes, and what it keeps of the source."""
-    source, lengths = encode_source([reading.words], trained.source_vocab)
-    device = device_of(trained.model)
-    source, lengths = source.to(device), lengths.to(device)
-    with _answering(trained.model):
-        encoded = trained.model.encode(source, lengths)
-    return greedy(trained.model, source, lengths)[0], encoded
-
-
-def _as_rows(thought: Any) -> dict[str, list[Any]]:
+def _as_rows(vector: Thought) -> dict[str, list[Any]]:
     """h and c of each layer, named."""
     names, values = [], []
     for letter in ("h", "c"):
-        for layer, row in enumerate(getattr(thought, letter)[0].float().tolist(), start=1):
+        for layer, row in enumerate(getattr(vector, letter)[0].float().tolist(), start=1):
             names.append(f"{letter}, layer {layer}")
             values.append(row)
     return {"names": names, "values": values}

@@ -6,22 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from heed.data.batches import encode_batch, encode_source
+from heed.data.batches import encode_batch
 from heed.data.pairs import Pair
-from heed.evaluation.decoding import device_of, forced_weights, greedy
+from heed.evaluation.decoding import forced_weights, greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import (
-    END,
-    LONGEST,
-    Lab,
-    in_place_of,
-    read,
-    resolve,
-    shipped,
-    spoken,
-    whole_numbers,
-)
+from heed.labs.base import END, LONGEST, Asked, Lab, read, spoken, whole_numbers
 from heed.trace import AttentionTrace
 
 
@@ -40,6 +30,8 @@ class PredictLab(Lab):
     asks: ClassVar[tuple[str, ...]] = ("example", "text")
     facts: ClassVar[tuple[str, ...]] = ("examples",)
 
+    trained: Asked = Asked()
+
     example = traitlets.Int(0, min=-1).tag(sync=True)
     text = traitlets.Unicode("").tag(sync=True)
     marks = traitlets.Dict().tag(sync=True)
@@ -49,7 +41,7 @@ class PredictLab(Lab):
     def __init__(self, trained: Trained | str, pairs: Sequence[Pair], **settings: Any) -> None:
         if "examples" in settings:
             raise TypeError("the examples of a PredictLab are made from its pairs")
-        self._trained = resolve(trained, "PredictLab")
+        self.trained = trained
         self._pairs = list(pairs)
         for pair in self._pairs:
             if not pair.source or not pair.possible:
@@ -64,7 +56,6 @@ class PredictLab(Lab):
         if isinstance(example, int) and example >= len(self._pairs):
             raise ValueError(f"example={example}, but there are {len(self._pairs)} examples")
         super().__init__(examples=self._shown(), **settings)
-        self.models = shipped(self._trained)
 
     @traitlets.validate("marks")
     def _marks(self, proposal: dict[str, Any]) -> dict[str, int]:
@@ -79,31 +70,6 @@ class PredictLab(Lab):
             f"marks={marks!r}: give a source position by step, as in {{0: 1}}"
         )
 
-    @property
-    def trained(self) -> Trained:
-        """The model with its vocabularies; assign another one, or a name."""
-        return self._trained
-
-    @trained.setter
-    def trained(self, trained: Trained | str) -> None:
-        self._trained = resolve(trained, "PredictLab")
-        self.refresh()
-        self.models = shipped(self._trained)
-
-    @property
-    def model(self) -> Any:
-        """The translator alone; assign another one that knows the same words."""
-        return self._trained.model
-
-    @model.setter
-    def model(self, model: Any) -> None:
-        self._trained = in_place_of(self._trained, model)
-        self.refresh()
-        self.models = []
-
-    def watched(self) -> tuple[Any, ...]:
-        return (self._trained.model,)
-
     def recount(self) -> None:
         self.examples = self._shown()
 
@@ -111,7 +77,7 @@ class PredictLab(Lab):
         """The examples as the view gets them."""
         if not self._pairs:
             return []
-        trained = self._trained
+        trained = self.trained
         batch = encode_batch(self._pairs, trained.source_vocab, trained.target_vocab)
         maps = forced_weights(trained.model, batch)
         if maps is None:
@@ -142,14 +108,13 @@ class PredictLab(Lab):
             return answer, AttentionTrace.of(
                 "cross", exact, query=shown["target"], key=shown["source"]
             )
-        trained = self._trained
+        trained = self.trained
         reading = read(self.text, trained.source_vocab)
         answer = reading.told() | {"target": [], "weights": []}
         if not reading.words:
             return answer, None
-        source_ids, lengths = encode_source([reading.words], trained.source_vocab)
-        device = device_of(trained.model)
-        found = greedy(trained.model, source_ids.to(device), lengths.to(device))[0]
+        source = source_of(trained.model, [reading.words], trained.source_vocab)
+        found = greedy(trained.model, *source)[0]
         if found.weights is None:
             raise TypeError(f"a {type(trained.model).__name__} has no attention to predict")
         target = spoken(found, trained.target_vocab)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from heed import labs
 from heed.labs import modules
 from heed.labs.drawing import attention_map, sayer, share, tag
 from heed.labs.palette import colour, diverging
 
-KINDS = ("alignment", "bottleneck", "learning", "predict")
+KINDS = [name.removesuffix("Lab").lower() for name in labs.__all__]
 
 
 def write(folder: Path, **texts: str) -> None:

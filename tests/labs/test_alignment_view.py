@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from reader import PATIENCE, Log, serious
 
 from heed.experiments.export import as_exported
@@ -196,6 +196,24 @@ def test_a_french_word_shows_where_it_looks(lab: Lab) -> None:
     assert float(area.get_attribute("data-weight") or 0) > 0.9
     assert "‘zone’, it looks at ‘area’ 0.9" in lab.said()
     expect(lab.root.locator("tr.heed-selected")).to_contain_text("zone")
+
+
+def test_looking_redraws_no_numbers(lab: Lab) -> None:
+    lab.root.get_by_text("Numbers", exact=True).click()
+    lab.page.evaluate(
+        """() => {
+            window.redrawn = 0;
+            const watch = new MutationObserver((records) => (redrawn += records.length));
+            const table = document.querySelector(".heed-numbers table");
+            watch.observe(table, { childList: true, subtree: true });
+        }"""
+    )
+    lab.word("French", 2).hover()
+    lab.word("French", 4).hover()
+    expect(lab.root.locator("tr.heed-selected")).to_contain_text("zone")
+    lab.cell(1, 3).hover()
+    assert lab.page.evaluate("redrawn") == 0
+    lab.root.get_by_text("Numbers", exact=True).click()
 
 
 def test_an_english_word_shows_who_looks_at_it(lab: Lab) -> None:
@@ -493,6 +511,29 @@ def test_the_network_may_go_away(still: Page, sheet: Callable[[str], str]) -> No
         np.testing.assert_allclose(lab.weights(), 1 / 6, atol=1e-3)
     finally:
         still.context.set_offline(False)
+
+
+def test_places_of_the_old_sentence_are_not_those_of_the_new(
+    still: Page, sheet: Callable[[str], str]
+) -> None:
+    held: list[Route] = []
+    still.route(re.compile(r"/models/.*decoder"), lambda route: held.append(route))
+    still.goto(sheet(AlignmentLab("bahdanau_everyday", text=TREATY, look="yours").html()))
+    root = still.locator("heed-lab")
+    root.get_by_label("An English sentence").fill(SHORT)
+    expect(root.locator(".heed-alignment")).to_have_attribute("aria-busy", "true")
+    root.get_by_role("toolbar", name="English").get_by_role("button").nth(1).click()
+    root.locator("td[data-row='2'][data-column='1']").click()
+    root.locator("th[data-column='3']").click()
+    root.get_by_role("toolbar", name="French").get_by_role("button").nth(1).click()
+    for route in held:
+        route.continue_()
+    lab = Lab(still)
+    expect(lab.line("English").get_by_role("button")).to_have_count(6)
+    expect(root.locator(".heed-alignment")).to_have_attribute("aria-busy", "false")
+    assert root.locator("[aria-pressed=true], .heed-is-hidden, .heed-mine").count() == 0
+    lab.after(lab.word("English", 1).click)
+    assert lab.weights()[:, 1].max() < 1e-3
 
 
 def test_a_new_sentence_is_written_word_by_word(quiet: Page, sheet: Callable[[str], str]) -> None:

@@ -238,6 +238,38 @@ def test_an_example_is_told_and_a_stranger_is_named(opened: Locator) -> None:
     expect(opened.locator(".heed-remark")).to_contain_text("leibniz")
 
 
+def test_the_strip_keeps_the_latest_sentences_of_the_readers_own(
+    quiet: Page, home: str, lab: BottleneckLab
+) -> None:
+    lab.text = "She will admire Louis."
+    quiet.goto(f"{home}/empty.html")
+    dots = quiet.evaluate(
+        """async (html) => {
+            const here = (name) => new URL(`labs/${name}`, location.href).href;
+            const { render } = await import(here("bottleneck.js"));
+            const { store } = await import(here("store.js"));
+            const page = new DOMParser().parseFromString(html, "text/html");
+            const given = JSON.parse(page.querySelector("script").textContent);
+            const model = store({ ...given, ...given.settings, strings: {} });
+            const el = document.querySelector("main");
+            render({ model, el });
+            const own = () => el.querySelectorAll(".heed-strip .own").length;
+            const seen = [];
+            for (let count = 0; count < 30; count += 1) {
+                const source = [...given.answer.source, `word${count}`];
+                const known = source.map(() => true);
+                model.set("answer", { ...given.answer, source, known, lost: [], count });
+                await new Promise(requestAnimationFrame);
+                seen.push(own());
+            }
+            return seen;
+        }""",
+        lab.html(),
+    )
+    assert dots[5] > dots[1]
+    assert max(dots) == dots[-1] == 12
+
+
 def test_whatever_is_typed_gets_a_sentence_and_stays_text(opened: Locator) -> None:
     box, remark = opened.get_by_label("Or write your own"), opened.locator(".heed-remark")
     opened.page.set_viewport_size({"width": 360, "height": 780})

@@ -95,6 +95,14 @@ def test_typing_is_told_after_a_pause_and_once(shown: Page) -> None:
     assert heard(shown) == []
 
 
+def test_a_stopped_text_box_tells_nothing(shown: Page) -> None:
+    shown.get_by_role("textbox").press_sequentially("abc", delay=20)
+    shown.evaluate("made.textBox.stop()")
+    shown.get_by_role("button").focus()
+    shown.wait_for_timeout(400)
+    assert heard(shown) == []
+
+
 def test_setting_a_value_shows_it_and_calls_nobody(shown: Page) -> None:
     shown.evaluate(
         """() => {
@@ -170,14 +178,25 @@ ASK = """async () => {
         look();
         ask({ y: 2 });
         look();
+        answer(3);
+        ask({ x: 3, y: 2 }); // as they are
+        look();
+        ask({ x: 4 }); // and nobody waits for an answer to that
+        look();
+        answer(4);
         ask.stop();
+        ask({ x: 5 });
+        look();
         return seen;
     }
 }"""
 
 
 def test_while_an_answer_is_outstanding_only_the_latest_settings_wait(bench: Page) -> None:
-    assert bench.evaluate(ASK) == [[[1, 0]], [], [], [[3, 1]], [], [[3, 2]]]
+    assert bench.evaluate(ASK) == [
+        *([[1, 0]], [], [], [[3, 1]], [], [[3, 2]]),
+        *([], [[4, 2]], []),
+    ]
 
 
 def test_who_never_answers_is_asked_again_after_five_seconds(shown: Page) -> None:

@@ -230,6 +230,26 @@ def test_the_line_follows_a_redraw(map: Map) -> None:
     expect(map.says).to_contain_text("writing ‘blanche’, looks at ‘white’ 0.25")
 
 
+def test_another_row_is_selected_and_nothing_else_redrawn(map: Map) -> None:
+    map.show({"row": 0})
+    map.page.get_by_text("Numbers", exact=True).click()
+    map.page.evaluate(
+        """() => {
+            window.redrawn = [];
+            const watch = new MutationObserver((records) => redrawn.push(...records));
+            for (const table of document.querySelectorAll(".heed-map table"))
+                watch.observe(table, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    map.page.evaluate("map.select(2)")
+    assert map.page.locator("tr.heed-selected th").all_text_contents() == ["blanche"]
+    expect(map.says).to_contain_text("writing ‘blanche’")
+    map.draw({}, {"row": 2})
+    assert map.page.evaluate("redrawn.length") == 0
+    map.draw({"weights": [[0.25] * 4] * 3})
+    map.page.wait_for_function("redrawn.length > 0")
+
+
 @pytest.mark.parametrize(
     ("marks", "picked"),
     [

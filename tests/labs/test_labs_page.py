@@ -11,7 +11,8 @@ from reader import PATIENCE, Log
 
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
-from heed.labs import AlignmentLab, BottleneckLab
+from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab, modules
+from heed.labs.base import Lab, strings
 
 pytestmark = pytest.mark.browser
 
@@ -146,12 +147,16 @@ def test_a_model_that_does_not_come_is_said_in_one_line_and_asked_for_again(
     refused = re.compile(r"/models/.*decoder")
     page.route(refused, lambda route: route.abort())
     page.goto(sheet(lab))
-    expect(page.locator("heed-lab > .heed-status")).to_have_text(
-        "The model could not be fetched. Change something to try again.", timeout=PATIENCE
-    )
+    status = page.locator("heed-lab > .heed-status")
+    failed = "The model could not be fetched. Change something to try again."
+    expect(status).to_have_text(failed, timeout=PATIENCE)
     assert page.locator(".heed-cells tbody td").count() >= 9  # what was computed stands
+    with page.expect_request(refused):
+        write(page, "no .")
+    expect(status).to_have_text(failed, timeout=PATIENCE)
     page.unroute(refused)
-    write(page, "yes .")
+    with page.expect_request(refused, timeout=3000):  # it does not wait for the answer that failed
+        write(page, "yes .")
     page.wait_for_selector(LIVE)
     assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
 
@@ -241,6 +246,108 @@ def test_a_model_that_was_changed_is_not_mistaken_for_the_shipped_one(
     expect(quiet.locator("heed-lab > .heed-status")).to_contain_text("was changed in the notebook")
     quiet.wait_for_load_state("networkidle")
     assert [url for url in fetched if MODELS.search(url)] == []
+
+
+def test_a_lab_that_was_removed_rests_and_comes_back(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+    before = count(quiet)
+    quiet.evaluate(
+        """() => {
+            window.removed = document.querySelector("heed-lab");
+            const box = removed.querySelector("textarea");
+            box.value = "yes .";
+            box.dispatchEvent(new Event("input"));
+            removed.remove();
+        }"""
+    )
+    quiet.wait_for_timeout(500)
+    assert quiet.evaluate("Number(removed.dataset.count)") == before
+    quiet.evaluate("document.querySelector('main').append(removed)")
+    expect(quiet.locator("heed-lab textarea").first).to_have_value("the cat sleeps .")
+    assert quiet.locator("heed-lab textarea").count() == 1
+    write(quiet, "no .")
+    quiet.wait_for_function("document.querySelectorAll('heed-lab thead th').length === 3")
+
+
+KINDS = {
+    "alignment": lambda: AlignmentLab("bahdanau_grammar", text="the cat sleeps ."),
+    "bottleneck": lambda: BottleneckLab("seq2seq_grammar", "bahdanau_grammar", text="the cat ."),
+    "learning": lambda: LearningLab("bahdanau_grammar"),
+    "predict": lambda: PredictLab("bahdanau_grammar", [], text="the cat sleeps ."),
+}
+
+STOPPED = """async ([kind, html]) => {
+    const here = (name) => new URL(`labs/${name}`, location.href).href;
+    const [{ render }, { store }] = await Promise.all([`${kind}.js`, "store.js"].map(
+        (name) => import(here(name))));
+    const strings = await (await fetch(here("strings.en.json"))).json();
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const { settings, answer, ...facts } = JSON.parse(page.querySelector("script").textContent);
+    const model = store({ ...facts, ...settings, answer, strings });
+
+    const listening = [];
+    const counted = (target, add, remove) => {
+        const [on, off] = [target[add].bind(target), target[remove].bind(target)];
+        target[add] = (event, ...rest) => (listening.push(event), on(event, ...rest));
+        target[remove] = (event, ...rest) => {
+            listening.splice(listening.indexOf(event), 1);
+            off(event, ...rest);
+        };
+    };
+    counted(model, "on", "off");
+    counted(window, "addEventListener", "removeEventListener");
+    let saved = 0;
+    const el = document.createElement("div");
+    document.querySelector("main").append(el);
+    const stop = render({ model, el });
+    const begun = listening.length;
+    model.save_changes = () => (saved += 1);
+    const play = [...el.querySelectorAll("button")].find((each) => each.textContent === "Play");
+    play?.click();
+    const box = el.querySelector("textarea");
+    if (box) box.value = "yes .";
+    box?.dispatchEvent(new Event("input"));
+    const before = saved;
+    stop();
+    box?.dispatchEvent(new Event("blur"));
+    const drawn = el.innerHTML;
+    await new Promise((done) => setTimeout(done, 1100));
+    return { begun, left: listening, saved: saved - before, same: el.innerHTML === drawn };
+}"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_view_that_was_stopped_does_nothing(quiet: Page, home: str, kind: str) -> None:
+    quiet.goto(f"{home}/empty.html")
+    found = quiet.evaluate(STOPPED, [kind, KINDS[kind]().html()])
+    assert found.pop("begun") > 0
+    assert found == {"left": [], "saved": 0, "same": True}
+
+
+def test_each_kind_has_all_its_parts() -> None:
+    """A view, words, and where a model is asked an engine that is asked by the same settings."""
+    labs = {kind: make() for kind, make in KINDS.items()}
+    assert set(labs) == {
+        kind.kind for kind in Lab.__subclasses__() if kind.__module__.startswith("heed.")
+    }
+    for kind, lab in labs.items():
+        assert (modules.FRONTEND / f"{kind}.js").is_file()
+        assert any(key.startswith(f"{kind}.") for key in strings())
+        engine = modules.FRONTEND / "answers" / f"{kind}.js"
+        assert engine.is_file() is bool(lab.asks)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "learning"])
+def test_page_and_kernel_are_asked_by_the_same_settings(bench: Page, kind: str) -> None:
+    asks = bench.evaluate(
+        "async (kind) => (await import("
+        "new URL(`labs/answers/${kind}.js`, location.href).href)).settings",
+        kind,
+    )
+    assert sorted(asks) == sorted(KINDS[kind]().asks)
 
 
 def test_a_view_that_fails_leaves_the_example(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from reader import PATIENCE, Log, serious
 
 from heed.data.grammar import Grammar, classic
@@ -66,7 +66,7 @@ def kernel() -> PredictLab:
     return PredictLab("bahdanau_grammar", [classic(), Grammar(7).pair(6, 10)])
 
 
-def show(page: Page, kernel: PredictLab) -> Lab:
+def put(page: Page, kernel: PredictLab) -> None:
     """A lab as it comes from the kernel, in place of the one that was there."""
     page.evaluate(
         """async (html) => {
@@ -76,6 +76,10 @@ def show(page: Page, kernel: PredictLab) -> Lab:
         }""",
         kernel.html(),
     )
+
+
+def show(page: Page, kernel: PredictLab) -> Lab:
+    put(page, kernel)
     return Lab(page)
 
 
@@ -168,7 +172,7 @@ def test_a_perfect_prediction(lab: Lab, kernel: PredictLab) -> None:
     assert lab.text("result") == f"{len(looks)} of {len(looks)} first looks"
     assert "No surprise" in lab.text("verdict")
     weights = np.array(kernel.examples[0]["weights"])[: len(looks)]
-    assert f"{weights.max(axis=1).mean():.2f} of a look" in lab.text("verdict")
+    assert f"{weights.max(axis=1).mean():.2f} of the weight" in lab.text("verdict")
 
 
 def test_score_surprise_and_gold(lab: Lab, kernel: PredictLab) -> None:
@@ -181,8 +185,8 @@ def test_score_surprise_and_gold(lab: Lab, kernel: PredictLab) -> None:
     lab.press("Reveal")
     assert lab.text("result") == "1 of 2 first looks"
     verdict = lab.text("verdict")
-    assert f"{weights[[0, row], [looks[0], 4]].mean():.2f} of a look" in verdict
-    assert "writing ‘zone’, you said ‘european’ (0.00); it looks at ‘area’ first" in verdict
+    assert f"{weights[[0, row], [looks[0], 4]].mean():.2f} of the weight" in verdict
+    assert "writing ‘zone’, you said ‘european’ (0.00); it looks most at ‘area’" in verdict
     assert "On a gold link: 1 of your 2 marks, 2 of the model’s" in verdict
     assert lab.marks() == [(0, looks[0]), (row, 4)]
     sure = kernel.examples[0]["sure"]
@@ -274,6 +278,48 @@ def test_a_sentence_of_ones_own(lab: Lab) -> None:
     assert "gold" not in lab.root.locator(".heed-rings").inner_text()
     lab.press("Next sentence")
     assert "Sentence 1 of 2" in lab.text("question")
+
+
+def test_a_mark_asks_nobody_and_is_drawn_once(lab: Lab) -> None:
+    lab.answered(lambda: lab.press("Your own sentence"))
+    lab.answered(lambda: lab.root.get_by_label(OWN).fill("The black cat slept."))
+    before = lab.root.get_attribute("data-count")
+    lab.page.evaluate(
+        """() => {
+            window.drawn = 0;
+            new MutationObserver((records) => (drawn += records.length)).observe(
+                document.querySelector(".heed-rings"), { childList: true });
+        }"""
+    )
+    lab.cell(1, 2).click()
+    assert lab.marks() == [(1, 2)]
+    lab.page.wait_for_timeout(300)
+    assert lab.root.get_attribute("data-count") == before
+    assert lab.page.evaluate("drawn") == 1
+
+
+def test_nothing_is_marked_in_a_sentence_that_is_not_there(
+    quiet: Page, home: str, kernel: PredictLab
+) -> None:
+    held: list[Route] = []
+    quiet.route(re.compile(r"/models/.*decoder"), lambda route: held.append(route))
+    quiet.goto(f"{home}/empty.html")
+    put(quiet, kernel)
+    root = quiet.locator("heed-lab")
+    root.get_by_role("button", name="Your own sentence").click()
+    root.get_by_label(OWN).fill("The black cat slept.")
+    expect(root.locator(".heed-map")).to_be_hidden()
+    expect(root.get_by_role("button", name="Reveal")).to_be_hidden()
+    root.locator("td[data-row='1'][data-column='9']").evaluate("cell => cell.click()")
+    expect(root.get_by_role("button", name="Next sentence")).to_be_visible()
+    quiet.wait_for_timeout(300)
+    for route in held:
+        route.continue_()
+    expect(root.locator(".heed-cells tbody th").first).to_have_text("le", timeout=PATIENCE)
+    expect(root.locator(".heed-cells thead th")).to_have_count(6)
+    lab = Lab(quiet)
+    assert lab.marks() == []
+    assert lab.text("left").startswith("0 of ")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 // cursor is on is tinted in both. The experiments (hide a word, make the look sharper, force it, widen
 // the beam, copy) are settings on the model; whoever answers, the view draws `answer`.
 
-import {asker} from "./asking.js";
+import {answered, asker} from "./asking.js";
 import {button, choice, slider, textBox, toggle} from "./controls.js";
 import {h, replace, setText, unique} from "./dom.js";
 import {changes, largest, loudest, wordLine} from "./lines.js";
@@ -34,6 +34,9 @@ export function render({ model, el }) {
   let pinned = -1; // the French word that was picked last
   let sending = false; // the settings that change now are the reader's own
   let notice = ""; // one sentence in answer to what the reader just did
+
+  // Until a new sentence is answered, the places on the screen are those of the old one.
+  const stale = () => !answered(model, ["text"]);
 
   // ------------------------------------------------------------------ what stands there
 
@@ -181,11 +184,8 @@ export function render({ model, el }) {
   function send(settings) {
     finish();
     notice = "";
-    const different = Object.keys(settings).some(
-      (key) => JSON.stringify(settings[key]) !== JSON.stringify(model.get(key)),
-    );
     sending = true;
-    if (different) ask(settings);
+    ask(settings);
     sending = false;
     if (Object.keys(settings).some((key) => PLACES.has(key))) pull();
     else drawControls();
@@ -198,7 +198,7 @@ export function render({ model, el }) {
   }
 
   function hide(column) {
-    if (asleep) return;
+    if (asleep || stale()) return;
     const hidden = model.get("hidden") ?? [];
     if (hidden.includes(column)) {
       send({ hidden: hidden.filter((each) => each !== column) });
@@ -215,6 +215,7 @@ export function render({ model, el }) {
   }
 
   function pin(row) {
+    if (stale()) return;
     pinned = row;
     if ((model.get("only") ?? -1) >= 0) send({ only: row });
     else drawAll();
@@ -233,7 +234,7 @@ export function render({ model, el }) {
   }
 
   function pickCell(row, column) {
-    if (model.get("look") !== "yours") return;
+    if (model.get("look") !== "yours" || stale()) return;
     if ((model.get("hidden") ?? []).includes(column)) {
       tell(words("pick.hidden", { word: seen.source[column] }));
       return;
@@ -331,6 +332,7 @@ export function render({ model, el }) {
     drawControls();
     drawAlone();
     drawStatus();
+    drawMap();
     drawAt();
   }
 
@@ -338,6 +340,8 @@ export function render({ model, el }) {
     const notes = marks.filter((mark) => mark !== "end").map((mark) => words(`is.${mark}`));
     return [text === END ? words("end") : text, ...notes].join(", ");
   }
+
+  const selected = () => (at.side === "french" ? at.index : pinned);
 
   function drawMap() {
     const hidden = (model.get("hidden") ?? []).filter((j) => j < seen.source.length);
@@ -353,9 +357,9 @@ export function render({ model, el }) {
       {
         rings,
         hidden,
-        row: at.side === "french" ? at.index : pinned,
-        pick: forcing,
-        heads: true,
+        row: selected(),
+        pick: forcing && !stale(),
+        heads: !stale(),
         unknown: seen.source.flatMap((_, j) => (seen.known[j] ? [] : [j])),
         unsure: seen.target.flatMap((word, i) => (word === "<unk>" ? [i] : [])),
       },
@@ -363,7 +367,7 @@ export function render({ model, el }) {
   }
 
   function drawAt() {
-    drawMap();
+    map.select(selected());
     const side = at.side === "none" && pinned >= 0 ? { side: "french", index: pinned } : at;
     const row = side.side === "french" ? seen.weights[side.index] : undefined;
     const column =
@@ -408,6 +412,8 @@ export function render({ model, el }) {
       .join(", ") || words("says.everywhere");
 
   function drawControls() {
+    root.setAttribute("aria-busy", String(stale()));
+    reach.disabled = stale(); // it names a word
     const value = model.get("look") ?? "own";
     setText(lookHelp, words(`look.${value}.help`));
     again.element.hidden = value !== "shuffled";
@@ -545,6 +551,8 @@ export function render({ model, el }) {
     removeEventListener("beforeprint", finish);
     model.off("change:answer", hear);
     for (const name of WATCHED) model.off(`change:${name}`, changed);
+    box.stop();
+    map.stop();
     ask.stop();
   };
 }

@@ -12,6 +12,7 @@ import {fitted, svg, through} from "./svg.js";
 const EXAMPLES = ["short", "question", "strange"];
 const MOVED = 0.1; // a number that changed by more than this has moved
 const STRONG = 0.5; // a change that gets the full colour
+const OWN = 12; // sentences of the reader's own that keep their dot
 const QUIET = 500; // milliseconds without a new answer before one is spoken
 
 /** The story at each length that the slider stops at: [{words, text}], shortest first. */
@@ -28,7 +29,7 @@ export function tellings(clauses) {
 }
 
 /** What an answer says about how much came through: words of the attended line, and kept ones. */
-export function throughput(answer) {
+function throughput(answer) {
   const { target, kept } = answer.fixed;
   const n = target.filter((word, i) => kept[i] && isWord(word)).length;
   const of = answer.attended.target.filter(isWord).length;
@@ -42,7 +43,7 @@ const letters = (text) => text.replace(/\s/gu, "").replace(/[,.;:!?]+$/u, "").to
 function strip(tell, longest) {
   const box = h("div", { class: "heed-strip", role: "img" });
   const story = new Map(); // length -> share
-  const own = new Map(); // sentence -> {words, share}
+  const own = new Map(); // sentence -> {words, share}, the latest ones
   let here = null;
   let width = 0;
   const HEIGHT = 128;
@@ -98,8 +99,13 @@ function strip(tell, longest) {
     /** seen: what throughput gives; its place on the story's line, or a sentence of its own. */
     add(seen, place, sentence) {
       here = { words: place ?? seen.words, share: seen.share };
-      if (place) story.set(place, seen.share);
-      else own.set(sentence, here);
+      if (place) {
+        story.set(place, seen.share);
+      } else {
+        own.delete(sentence); // the one told last is the latest
+        own.set(sentence, here);
+      }
+      if (own.size > OWN) own.delete(own.keys().next().value);
       draw();
     },
     away() {
@@ -347,6 +353,7 @@ export function render({ model, el }) {
   draw();
   return () => {
     clearTimeout(quiet);
+    typed.stop();
     ask.stop();
     chart.stop();
     model.off("change:answer", draw);

@@ -6,6 +6,7 @@
 //   toggle({label, value, help, onInput})                            .value boolean
 //   textBox({label, value, placeholder, lang, onInput})              .value string; 150 ms after the
 //                                                 last key, at once on Enter or when it loses the focus
+//                                                 .stop(): it tells nothing any more
 //   button({label, title, quiet, onPress})                           .label (set), .pressed (set)
 //   group(label, ...elements) -> element          controls that belong together, under one name
 
@@ -147,9 +148,10 @@ export function textBox({ label, value = "", placeholder, lang = "en", onInput }
     input.style.height = "auto";
     input.style.height = `${input.scrollHeight + 2}px`;
   };
+  let stopped = false;
   const tell = () => {
     clearTimeout(timer);
-    if (input.value === told) return;
+    if (stopped || input.value === told) return;
     told = input.value;
     onInput?.(told);
   };
@@ -184,6 +186,10 @@ export function textBox({ label, value = "", placeholder, lang = "en", onInput }
     },
     set disabled(off) {
       input.disabled = off;
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
     },
   };
 }

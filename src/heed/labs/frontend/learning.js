@@ -13,7 +13,7 @@ const MORE = 6; // words beyond the right sentence that are shown of what it goe
 const QUIET = 500; // milliseconds of rest before a moment is spoken
 
 /** Weights from bytes: moment × target × source, in 255ths. */
-export function unpacked(input, moments) {
+function unpacked(input, moments) {
   const bytes = Uint8Array.from(atob(input.maps), (letter) => letter.charCodeAt(0));
   const [rows, columns] = [input.target.length, input.source.length];
   if (bytes.length !== moments * rows * columns) {
@@ -34,7 +34,7 @@ function rings({ sure = [], possible = [] }) {
 }
 
 /** The moment whose place is nearest. */
-export function nearest(places, x) {
+function nearest(places, x) {
   let best = 0;
   places.forEach((place, i) => {
     if (Math.abs(place - x) < Math.abs(places[best] - x)) best = i;
@@ -303,6 +303,7 @@ export function render({ model, el }) {
     pause();
     clearTimeout(quiet);
     chart.stop();
+    map.stop();
     model.off("change:moment", draw);
     model.off("change:sentence", turned);
   };

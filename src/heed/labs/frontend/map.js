@@ -1,6 +1,7 @@
 // The attention map: a table first, and a picture because its cells are coloured.
 //
-//   attentionMap({strings, label}) -> {element, draw(trace, marks), onCursor, onPick, focus, cursor}
+//   attentionMap({strings, label}) -> {element, draw(trace, marks), select, onCursor, onPick, focus,
+//                                      cursor, stop}
 //       trace = {query: [words that look], key: [words looked at], weights: [[0 … 1]]}, a row a query
 //       marks = {rings: [[row, column, "sure" | "possible" | "mine"], …],
 //                hidden: [column, …],   nothing is looked at there: hatched, the word struck through
@@ -11,10 +12,12 @@
 //                                       column −1 a target word's row
 //                unsure: [row, …]       target words in italics (an <unk>, a copied word)
 //                unknown: [column, …]}  source words in italics: the model does not know them
+//       select(row)                     another selected row, and all else as it was drawn last
 //       onCursor(heard), onPick(heard)  heard(row, column); the cursor is also where the mouse is;
 //                                       (−1, −1) when it leaves. −1 stands for the words, see heads.
 //       focus(row, column)              put the keyboard there
 //       cursor                          [row, column] of the cursor or null
+//       stop()                          for the view's clean-up: nothing is said after it
 //
 // One tab stop. Arrow keys move, Home and End go to the ends of a row, with Ctrl to the ends of the
 // map. A line under the map says what the cursor's row looks at.
@@ -22,6 +25,7 @@
 import {h, replace, setText, unique} from "./dom.js";
 import {colour} from "./palette.js";
 import {say, share} from "./say.js";
+import {same} from "./store.js";
 
 const WRITTEN = 0.05; // smaller weights are left to the colour
 const SPOKEN = 3;
@@ -142,8 +146,8 @@ export function attentionMap({ strings, label }) {
       name(cell, query[i]);
       cell.classList.toggle("heed-unknown", unsure.has(i));
       cell.classList.toggle("heed-pickable", Boolean(marks.heads));
-      cell.parentNode.classList.toggle("heed-selected", marks.row === i);
     });
+    mark(marks.row);
     const rings = new Map((marks.rings ?? []).map(([i, j, kind]) => [`${i},${j}`, kind]));
     for (let i = 0; i < query.length; i += 1) {
       for (let j = 0; j < key.length; j += 1) {
@@ -158,6 +162,16 @@ export function attentionMap({ strings, label }) {
     numbers.draw(trace, marks);
     if (!stop && cells[0]?.[0]) setStop(cells[0][0]);
     highlight();
+    speak();
+  }
+
+  function mark(row) {
+    rowHeads.forEach(({ parentNode }, i) => parentNode.classList.toggle("heed-selected", row === i));
+  }
+
+  function select(row) {
+    marks = { ...marks, row };
+    mark(row);
     speak();
   }
 
@@ -337,7 +351,9 @@ export function attentionMap({ strings, label }) {
   return {
     element,
     draw,
+    select,
     focus,
+    stop: () => clearTimeout(timer),
     onCursor: (each) => heard.cursor.add(each),
     onPick: (each) => heard.pick.add(each),
     get cursor() {
@@ -397,9 +413,11 @@ function numberTable(words) {
     box,
   );
   let trace = { query: [], key: [], weights: [] };
+  let filled = null; // the trace that stands in the table
 
   const fill = () => {
-    if (!element.open) return;
+    if (!element.open || same(filled, trace)) return;
+    filled = trace;
     const cell = (weight) => h("td", null, (weight ?? 0).toFixed(4));
     replace(
       table,
@@ -450,9 +468,9 @@ function numberTable(words) {
   return {
     element,
     draw(next, { blank = false }) {
+      if (note.textContent && !same(trace, next)) setText(note, "");
       trace = next;
       element.hidden = blank || !next.query.length || !next.key.length;
-      setText(note, "");
       fill();
     },
   };

@@ -1,10 +1,12 @@
 // The only module that a page of the book loads: <heed-lab kind="alignment"> around a computed
 // example and <script type="application/json">{"settings": {…}, "answer": {…}, "models": […], …}
-// </script>: what the reader may change, and beside it what the view is told once.
+// </script>: what the reader may change, and beside it what the view is told once, and whether the
+// lab asks a model ("asks").
 //
 // The view is mounted at once and draws the answer that came with the page. When the lab comes
-// near, the model is fetched; from then on it answers each change of a setting. The latest change
-// wins and never do two answers run at once.
+// near, the model is fetched; from then on it answers each change of a setting that it is asked by.
+// The latest change wins and never do two answers run at once. An answer says what it answers
+// ("asked"): the reader may be further when it comes.
 //
 // For tests: data-count (the answer drawn last; 0 came with the page), data-live once the model has
 // answered, data-ms (the time from the change to the drawing).
@@ -14,7 +16,6 @@ import {say} from "./say.js";
 import {store} from "./store.js";
 
 const LANGUAGES = ["en"]; // of which there is a strings.<language>.json
-const LIVE = new Set(["alignment", "predict", "bottleneck"]); // kinds that ask a model
 const NEAR = "400px";
 
 const here = (path) => new URL(path, import.meta.url).href;
@@ -30,20 +31,28 @@ const strings = once(async () => {
 });
 
 class HeedLab extends HTMLElement {
-  #started = false;
+  #mounting;
   #model;
   #words;
-  #status;
+  #render;
+  #view = h("div", { class: "heed-view" });
+  #status = h("p", { class: "heed-status", "aria-live": "polite" });
+  #stop; // while the view stands in the page
   #engine;
   #near = false;
+  #changed = true; // what the engine is asked by, since it answered last
   #busy = false;
   #again = false;
   #count = 0;
 
   connectedCallback() {
-    if (this.#started) return;
-    this.#started = true;
-    this.#mount().catch((fault) => console.error(fault));
+    if (this.#model) this.#begin();
+    else this.#mounting ??= this.#mount().catch((fault) => console.error(fault));
+  }
+
+  disconnectedCallback() {
+    this.#stop?.();
+    this.#stop = undefined;
   }
 
   async #mount() {
@@ -53,28 +62,38 @@ class HeedLab extends HTMLElement {
     const traits = { ...facts, ...settings };
     const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
     this.#words = words;
-    const asleep = LIVE.has(kind) && !traits.models?.length; // nobody answers: nothing to ask with
+    this.#render = render;
+    // A model that was changed after it was trained is nowhere to be fetched from.
+    const asleep = traits.asks && !traits.models.length;
     this.#model = store({ ...traits, asleep, strings: words, answer: { ...answer, count: 0 } });
-    const el = h("div", { class: "heed-view" });
-    this.#status = h("p", { class: "heed-status", "aria-live": "polite" });
+    if (asleep) this.#say("page.changed");
+    else if (traits.asks) this.#say("page.example");
+    if (traits.asks && !asleep) this.#model.on("saved", () => this.#changed && this.#answer());
+    if (this.isConnected) this.#begin();
+    this.dataset.count = "0";
+  }
+
+  // The view, from now until the element leaves the page. It may come back.
+  #begin() {
     const drawn = [...this.childNodes];
-    this.replaceChildren(el, this.#status); // first, since a view may measure
+    this.replaceChildren(this.#view, this.#status); // first, since a view may measure
+    let stop;
     try {
-      render({ model: this.#model, el });
+      stop = this.#render({ model: this.#model, el: this.#view });
     } catch (fault) {
       this.replaceChildren(...drawn);
       throw fault;
     }
-    this.dataset.count = "0";
-    // A model that was changed after it was trained is nowhere to be fetched from.
-    if (!LIVE.has(kind)) return;
-    if (asleep) {
-      this.#say("page.changed");
-      return;
-    }
+    const near = this.#approach();
+    this.#stop = () => {
+      near?.disconnect();
+      this.#near = this.#again = false;
+      stop?.();
+    };
+  }
 
-    this.#model.on("saved", () => this.#answer());
-    this.#say("page.example");
+  #approach() {
+    if (!this.#model.get("asks") || this.#model.get("asleep")) return null;
     const near = new IntersectionObserver(
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -85,16 +104,17 @@ class HeedLab extends HTMLElement {
       { rootMargin: NEAR },
     );
     near.observe(this);
+    return near;
   }
 
-  // The models that these settings need; a lab may come with all it needs to begin with.
   async #load(kind) {
-    this.#engine ??= await Promise.all([
+    const [runtime, engine] = await Promise.all([
       import("./runtime.js"),
       import(here(`answers/${kind}.js`)),
     ]);
-    const [runtime, engine] = this.#engine;
-    return Promise.all(engine.models(this.#model.get).map(runtime.model));
+    const events = engine.settings.map((name) => `change:${name}`).join(" ");
+    this.#model.on(events, () => (this.#changed = true));
+    return { ...engine, fetch: runtime.model };
   }
 
   // Answer the settings as they are now; what changes meanwhile is answered afterwards, once.
@@ -113,21 +133,27 @@ class HeedLab extends HTMLElement {
   }
 
   async #once() {
-    let models;
+    let asked, get, models;
     try {
       if (!this.dataset.live) this.#say("page.loading");
-      models = await this.#load(this.getAttribute("kind"));
+      this.#engine ??= await this.#load(this.getAttribute("kind"));
+      this.#changed = false;
+      asked = Object.fromEntries(
+        this.#engine.settings.map((name) => [name, this.#model.get(name)]),
+      );
+      get = (name) => (name in asked ? asked[name] : this.#model.get(name));
+      // A lab may come with all it needs to begin with.
+      models = await Promise.all(this.#engine.models(get).map(this.#engine.fetch));
     } catch (fault) {
       this.#fail("page.offline", fault);
       return;
     }
+    if (this.#again) return; // while the model was on its way the reader has gone further
     const start = performance.now();
-    const [, engine] = this.#engine;
     let answer;
     try {
-      answer = await engine.answer(this.#model.get, models);
+      answer = { ...(await this.#engine.answer(get, models)), asked };
     } catch (fault) {
-      this.#show(this.#model.get("answer")); // whoever asked must not wait for it
       this.#fail("page.failed", fault);
       return;
     }
@@ -153,6 +179,8 @@ class HeedLab extends HTMLElement {
   }
 
   #fail(key, fault) {
+    this.#changed = true;
+    this.#show(this.#model.get("answer")); // whoever asked must not wait for it
     this.#say(key);
     this.#status.dataset.fault = "";
     console.error(fault);

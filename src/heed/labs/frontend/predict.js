@@ -1,7 +1,7 @@
 // Predict, then reveal: the reader says for each French word which English word the model will look
 // at first; then the map comes, with the reader's marks, the gold links, and a score.
 
-import {asker} from "./asking.js";
+import {answered, asker} from "./asking.js";
 import {button, textBox} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
 import {largest} from "./lines.js";
@@ -10,7 +10,7 @@ import {say, share} from "./say.js";
 
 const END = "</s>";
 const TALLY = "heed-predict-tally";
-const WATCHED = ["example", "examples", "text", "marks", "shown"];
+const WATCHED = ["example", "examples", "text", "marks", "shown", "answer"];
 
 export function render({ model, el }) {
   const strings = model.get("strings");
@@ -18,8 +18,9 @@ export function render({ model, el }) {
   const ask = asker(model);
   const examples = () => model.get("examples") ?? [];
 
-  let seen = sentence();
+  let seen = playable({});
   let byKey = false; // the last thing that the reader used
+  let setting = false; // the settings that change now are the reader's own
 
   // ------------------------------------------------------------------ what stands there
 
@@ -41,7 +42,7 @@ export function render({ model, el }) {
   const reveal = button({ label: words("reveal"), onPress: show });
   const again = button({ label: words("again"), quiet: true, onPress: () => begin({}) });
   const next = button({ label: words("next"), onPress: () => begin({ example: following() }) });
-  const own = button({ label: words("own"), quiet: true, onPress: toOwn });
+  const toOwn = button({ label: words("own"), quiet: true, onPress: turnToOwn });
   const forget = button({ label: words("forget"), quiet: true, onPress: startOver });
   const verdict = h("div", { class: "heed-verdict", tabindex: "-1" });
   const tally = h("span", { class: "heed-tally" });
@@ -57,7 +58,7 @@ export function render({ model, el }) {
     legend,
     h("div", { class: "heed-actions" }, reveal.element, next.element, again.element, left),
     verdict,
-    h("div", { class: "heed-actions heed-more" }, own.element, tally, forget.element),
+    h("div", { class: "heed-actions heed-more" }, toOwn.element, tally, forget.element),
   );
   replace(el, root);
 
@@ -67,37 +68,44 @@ export function render({ model, el }) {
   const marks = () => model.get("marks") ?? {};
   const revealed = () => Boolean(model.get("shown"));
   const following = () => (examples().length ? (number() + 1) % examples().length : -1);
+  const own = () => number() < 0 || !examples().length;
+
+  // A sentence of the reader's own is not there before it is answered: nothing can be marked in it.
+  const waiting = () => own() && !answered(model, ["example", "text"]);
 
   // Who answers is asked only for a sentence of the reader's own.
-  function set(settings) {
+  function set(settings, send = keep) {
+    setting = true;
+    send(settings);
+    setting = false;
+    draw();
+  }
+
+  function keep(settings) {
     model.set(settings);
     model.save_changes();
   }
 
   function begin(settings) {
     const fresh = { marks: {}, shown: false, ...settings };
-    if ((fresh.example ?? number()) < 0 && "text" in fresh) ask(fresh);
-    else set(fresh);
-    draw();
+    set(fresh, fresh.example === -1 ? ask : keep);
     if (document.activeElement !== boxInput()) map.focus(0, 0);
   }
 
   const boxInput = () => box.element.querySelector("textarea");
 
-  function toOwn() {
-    if (number() >= 0) ask({ example: -1, marks: {}, shown: false });
-    draw();
+  function turnToOwn() {
+    set({ example: -1, marks: {}, shown: false }, ask);
     boxInput().focus();
   }
 
   function mark(row, column) {
-    if (revealed() || row < 0 || column < 0) return;
+    if (revealed() || waiting() || row < 0 || column < 0) return;
     const given = { ...marks() };
     const taken = given[row] === column;
     if (taken) delete given[row];
     else given[row] = column;
     set({ marks: given });
-    draw();
     // Whoever uses the keyboard goes on to the next row that is still empty.
     if (!byKey || taken) return;
     const open = seen.query.findIndex((_, i) => i > row && !(i in given));
@@ -106,10 +114,10 @@ export function render({ model, el }) {
   }
 
   function show() {
-    set({ shown: true });
+    if (waiting()) return;
     const found = score(seen, marks());
     if (found.marked) remember(seen, found);
-    draw();
+    set({ shown: true });
     verdict.focus({ preventScroll: true });
   }
 
@@ -121,16 +129,14 @@ export function render({ model, el }) {
   // ------------------------------------------------------------------ drawing
 
   function sentence() {
-    const at = model.get("example") ?? 0;
-    const answer = model.get("answer") ?? {};
-    if (!examples()[at]) return playable(answer);
-    const known = sameWords(answer.source, examples()[at].source) ? answer.known : [];
-    return playable({ ...examples()[at], known });
+    return playable(examples()[number()] ?? model.get("answer") ?? {});
   }
 
   function draw() {
-    seen = sentence();
-    const mine = number() < 0 || !examples().length;
+    const hold = waiting();
+    if (!hold) seen = sentence();
+    root.classList.toggle("heed-waiting", hold); // what stood there keeps its room, unseen
+    const mine = own();
     const given = marks();
     const open = revealed();
     const rings = [];
@@ -147,7 +153,7 @@ export function render({ model, el }) {
         rings: joined(rings),
         row: -1,
         blank: !open,
-        pick: !open,
+        pick: !open && !hold,
         unknown: seen.key.flatMap((_, j) => (seen.known[j] === false ? [j] : [])),
       },
     );
@@ -156,12 +162,12 @@ export function render({ model, el }) {
     setText(place, mine ? "" : words("place", { number: number() + 1, of: examples().length }));
     box.element.hidden = !mine;
     if (box.value !== (model.get("text") ?? "")) box.value = model.get("text") ?? "";
-    own.element.hidden = mine || Boolean(model.get("asleep"));
+    toOwn.element.hidden = mine || Boolean(model.get("asleep"));
     setText(task, rows && !open ? words("task") : "");
     task.hidden = !rows || open;
     const done = Object.keys(given).length;
     setText(left, open || !rows ? "" : words("left", { done, rows }));
-    reveal.element.hidden = open || !rows;
+    reveal.element.hidden = open || !rows || hold;
     again.element.hidden = !open;
     next.element.hidden = !examples().length || (!open && !mine);
     setText(status, mine ? message() : "");
@@ -221,13 +227,15 @@ export function render({ model, el }) {
     setText(tally, words(key, { hits: sum(0), of: sum(1), sentences: all.length }));
   }
 
-  for (const name of WATCHED) model.on(`change:${name}`, draw);
-  model.on("change:answer", draw);
+  const changed = () => setting || draw();
+
+  for (const name of WATCHED) model.on(`change:${name}`, changed);
   draw();
 
   return () => {
-    for (const name of WATCHED) model.off(`change:${name}`, draw);
-    model.off("change:answer", draw);
+    for (const name of WATCHED) model.off(`change:${name}`, changed);
+    box.stop();
+    map.stop();
     ask.stop();
   };
 }
@@ -247,10 +255,6 @@ function playable({ source = [], target = [], weights = [], known = [], sure = [
     sure,
     possible: possible.filter(([i, j]) => !has(sure, i, j)),
   };
-}
-
-function sameWords(a = [], b = []) {
-  return a.length === b.length && a.every((word, i) => word === b[i]);
 }
 
 function has(links, source, target) {

@@ -1,5 +1,5 @@
 // A sentence as a line of text, with marks on the words that need one.
-import {h, setText} from "./dom.js";
+import {h} from "./dom.js";
 
 export const END = "</s>";
 
@@ -15,7 +15,6 @@ export function isWord(token) {
  * after: a last remark.
  */
 export function markedLine(name, lang) {
-  const title = h("b", null, name);
   const body = h("span", { class: "heed-line-words", lang, dir: "auto" });
 
   function run(words, mark) {
@@ -26,8 +25,7 @@ export function markedLine(name, lang) {
   }
 
   return {
-    element: h("p", { class: "heed-line" }, title, " ", body),
-    body,
+    element: h("p", { class: "heed-line" }, h("b", null, name), " ", body),
     draw(words, marks, after = "") {
       const parts = [];
       let start = 0;
@@ -40,9 +38,6 @@ export function markedLine(name, lang) {
       }
       if (after) parts.push(" ", h("i", null, after));
       body.replaceChildren(...parts);
-    },
-    set name(next) {
-      setText(title, next);
     },
   };
 }

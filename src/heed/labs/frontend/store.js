@@ -38,6 +38,7 @@ export function store(initial) {
   return model;
 }
 
-function same(a, b) {
+/** Whether two values of a setting are the same JSON. */
+export function same(a, b) {
   return a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
 }

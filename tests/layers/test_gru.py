@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from shaken import shaken
 from torch import Tensor, nn
 from torch.testing import assert_close
 
@@ -34,15 +35,6 @@ def slow_gru(
         candidate = math.tanh(drive[2 * d + i] + sum(U[i][j] * r[j] * h[j] for j in range(d)))
         new.append((1 - z) * h[i] + z * candidate)
     return new
-
-
-def shaken(module: nn.Module) -> nn.Module:
-    """In double precision, every parameter random: no zero bias can hide a mistake."""
-    module.double()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.normal_(std=0.5)
-    return module
 
 
 # --- the cell --------------------------------------------------------------------------------

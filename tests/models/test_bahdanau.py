@@ -8,48 +8,25 @@ from types import SimpleNamespace
 import jaxtyping
 import pytest
 import torch
+from shaken import ENGLISH, FRENCH, LENGTHS, SOURCE, STEPS, B, batch_of, shaken
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from heed.data.batches import Batch
-from heed.data.vocabulary import BOS, EOS, PAD
+from heed.data.vocabulary import EOS, PAD
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.training.objectives import translation_loss
 
 SMALL = BahdanauConfig(  # primes: no two axes can be confused
-    source_vocab=23,
-    target_vocab=29,
+    source_vocab=ENGLISH,
+    target_vocab=FRENCH,
     d_embedding=5,
     d_encoder=7,
     d_state=11,
     d_align=13,
     d_maxout=3,
 )
-B, SOURCE, STEPS = 3, 6, 4
 readouts = pytest.mark.parametrize("readout_state", ["previous", "current"])
-
-
-def batch_of(lengths: list[int], steps: int = STEPS) -> tuple[Tensor, Tensor, Tensor]:
-    """Random source rows that end with EOS, their lengths, and targets that begin with BOS."""
-    source = torch.randint(EOS + 2, SMALL.source_vocab, (len(lengths), max(lengths)))
-    for row, n in zip(source, lengths, strict=True):
-        row[n - 1] = EOS
-        row[n:] = PAD
-    target_in = torch.randint(EOS + 2, SMALL.target_vocab, (len(lengths), steps))
-    target_in[:, 0] = BOS
-    return source, torch.tensor(lengths), target_in
-
-
-LENGTHS = [6, 2, 4]
-
-
-def shaken(config: BahdanauConfig = SMALL) -> Bahdanau:
-    """In double precision, every parameter random: no zero bias can hide a mistake."""
-    model = Bahdanau(config).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5)
-    return model
 
 
 # --- Appendix A ------------------------------------------------------------------------------
@@ -136,7 +113,7 @@ def slow_translation(
 def test_the_whole_model_agrees_with_a_loop_written_from_appendix_a(readout_state, tie_output):
     width = SMALL.d_embedding if tie_output else SMALL.d_maxout
     model = shaken(
-        replace(SMALL, readout_state=readout_state, tie_output=tie_output, d_maxout=width)
+        Bahdanau(replace(SMALL, readout_state=readout_state, tie_output=tie_output, d_maxout=width))
     )
     source, lengths, target_in = batch_of(LENGTHS)
     out = model(source, lengths, target_in)
@@ -153,7 +130,7 @@ def test_the_whole_model_agrees_with_a_loop_written_from_appendix_a(readout_stat
 
 @readouts
 def test_stepping_agrees_with_the_same_loop(readout_state):
-    model = shaken(replace(SMALL, readout_state=readout_state))
+    model = shaken(Bahdanau(replace(SMALL, readout_state=readout_state)))
     source, lengths, target_in = batch_of(LENGTHS)
     encoded = model.encode(source, lengths)
     state = model.start(encoded)
@@ -167,7 +144,7 @@ def test_stepping_agrees_with_the_same_loop(readout_state):
 
 
 def test_the_two_readouts_are_two_models():
-    model, source = shaken(), batch_of(LENGTHS)
+    model, source = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     other = Bahdanau(replace(SMALL, readout_state="current")).double()
     other.load_state_dict(model.state_dict())
     first, second = model(*source), other(*source)
@@ -176,7 +153,7 @@ def test_the_two_readouts_are_two_models():
 
 
 def test_the_first_state_comes_from_the_backward_state_at_the_first_word_alone():
-    model, (source, lengths, _) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, _) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     before = model.start(model.encode(source, lengths)).s
     e = SMALL.d_encoder
     with torch.no_grad():
@@ -199,7 +176,7 @@ def test_the_first_state_comes_from_the_backward_state_at_the_first_word_alone()
 
 def test_where_it_looks_depends_on_the_words_before_and_not_on_the_word_being_fed():
     """α_i comes from s_{i−1}: the word y_{i−1}, fed at step i, first moves α_{i+1}."""
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     before = model(source, lengths, target_in)
     for i in range(STEPS):
         changed = target_in.clone()
@@ -214,7 +191,7 @@ def test_where_it_looks_depends_on_the_words_before_and_not_on_the_word_being_fe
 
 
 def test_the_weights_are_a_distribution_over_the_words_and_nothing_falls_on_padding():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     weights = model(source, lengths, target_in).weights["cross"]
     words = torch.arange(SOURCE) < lengths[:, None]
     assert_close(weights.sum(dim=-1), torch.ones(B, 1, STEPS).double(), rtol=0, atol=1e-12)
@@ -223,7 +200,7 @@ def test_the_weights_are_a_distribution_over_the_words_and_nothing_falls_on_padd
 
 
 def test_with_v_at_zero_it_looks_at_every_word_alike():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     nn.init.zeros_(model.attention.score.v.weight)
     weights = model(source, lengths, target_in).weights["cross"]
     for b, n in enumerate(LENGTHS):
@@ -232,7 +209,7 @@ def test_with_v_at_zero_it_looks_at_every_word_alike():
 
 
 def test_every_source_word_can_change_where_it_looks():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     before = model(source, lengths, target_in).weights["cross"]
     for b, n in enumerate(LENGTHS):
         for j in range(n):
@@ -263,7 +240,7 @@ def test_a_padded_batch_gives_the_logits_of_the_single_sentences(readout_state):
 
 
 def test_what_stands_on_the_padding_changes_nothing():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Bahdanau(SMALL)), batch_of(LENGTHS)
     before = model(source, lengths, target_in)
     pads = torch.arange(SOURCE) >= lengths[:, None]
     changed = torch.where(pads, torch.randint(4, SMALL.source_vocab, source.shape), source)
@@ -275,7 +252,7 @@ def test_what_stands_on_the_padding_changes_nothing():
 
 def test_more_padding_than_needed_changes_no_gradient():
     source, lengths, target_in = batch_of(LENGTHS)
-    model = shaken()
+    model = shaken(Bahdanau(SMALL))
     wide = torch.cat([source, torch.full((B, 3), PAD)], dim=1)
     gradients = []
     for rows in (source, wide):
@@ -330,7 +307,7 @@ def test_before_it_has_learnt_anything_every_word_is_as_likely_as_any_other(init
     """Cross-entropy ln V, to five per cent: nothing starts with an opinion."""
     words = 1009
     model = Bahdanau(
-        BahdanauConfig(source_vocab=23, target_vocab=words, init=init, tie_output=tie_output)
+        BahdanauConfig(source_vocab=ENGLISH, target_vocab=words, init=init, tie_output=tie_output)
     )
     source, lengths, target_in = batch_of(LENGTHS)
     logits = model(source, lengths, target_in).logits.flatten(0, 1)
@@ -366,7 +343,7 @@ def test_a_tied_output_is_the_very_tensor_of_the_target_embedding():
 
 
 def test_a_tied_output_gets_the_gradients_of_both_its_jobs():
-    tied = shaken(replace(SMALL, tie_output=True, d_maxout=5))
+    tied = shaken(Bahdanau(replace(SMALL, tie_output=True, d_maxout=5)))
     loose = Bahdanau(replace(SMALL, d_maxout=5)).double()
     loose.load_state_dict(tied.state_dict())
     source, lengths, target_in = batch_of(LENGTHS)

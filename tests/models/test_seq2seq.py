@@ -6,40 +6,24 @@ from dataclasses import replace
 
 import pytest
 import torch
+from shaken import ENGLISH, FRENCH, LENGTHS, SOURCE, STEPS, B, batch_of, shaken
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 from heed.data.batches import Batch
-from heed.data.vocabulary import BOS, EOS, PAD
+from heed.data.vocabulary import EOS, PAD
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig, Thought
 from heed.training.objectives import translation_loss
 
 SMALL = Seq2SeqConfig(  # primes: no two axes can be confused
-    source_vocab=23, target_vocab=29, d_embedding=5, d_hidden=7, layers=3, reverse_source=True
+    source_vocab=ENGLISH,
+    target_vocab=FRENCH,
+    d_embedding=5,
+    d_hidden=7,
+    layers=3,
+    reverse_source=True,
 )
-B, SOURCE, STEPS = 3, 6, 4
-LENGTHS = [6, 2, 4]
 directions = pytest.mark.parametrize("reverse_source", [True, False], ids=["reversed", "forward"])
-
-
-def batch_of(lengths: list[int], steps: int = STEPS) -> tuple[Tensor, Tensor, Tensor]:
-    """Random source rows that end with EOS, their lengths, and targets that begin with BOS."""
-    source = torch.randint(EOS + 2, SMALL.source_vocab, (len(lengths), max(lengths)))
-    for row, n in zip(source, lengths, strict=True):
-        row[n - 1] = EOS
-        row[n:] = PAD
-    target_in = torch.randint(EOS + 2, SMALL.target_vocab, (len(lengths), steps))
-    target_in[:, 0] = BOS
-    return source, torch.tensor(lengths), target_in
-
-
-def shaken(config: Seq2SeqConfig = SMALL) -> Seq2Seq:
-    """In double precision, every parameter random: no zero bias can hide a mistake."""
-    model = Seq2Seq(config).double().eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5)
-    return model
 
 
 # --- the equations ---------------------------------------------------------------------------
@@ -82,7 +66,7 @@ def slow_translation(model: Seq2Seq, words: list[int], target_in: list[int]) -> 
 @directions
 @pytest.mark.parametrize("tie_output", [False, True])
 def test_the_whole_model_agrees_with_a_loop_over_layers_and_steps(reverse_source, tie_output):
-    model = shaken(replace(SMALL, reverse_source=reverse_source, tie_output=tie_output))
+    model = shaken(Seq2Seq(replace(SMALL, reverse_source=reverse_source, tie_output=tie_output)))
     source, lengths, target_in = batch_of(LENGTHS)
     out = model(source, lengths, target_in)
     assert out.logits.shape == (B, STEPS, SMALL.target_vocab)
@@ -98,7 +82,7 @@ def test_the_whole_model_agrees_with_a_loop_over_layers_and_steps(reverse_source
 @pytest.mark.parametrize("part", ["h", "c"])
 @pytest.mark.parametrize("layer", range(SMALL.layers))
 def test_h_and_c_of_every_layer_reach_the_decoder(part, layer):
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Seq2Seq(SMALL)), batch_of(LENGTHS)
     thought = model.start(model.encode(source, lengths))
     assert thought.h.shape == thought.c.shape == (B, SMALL.layers, SMALL.d_hidden)
     moved = getattr(thought, part).clone()
@@ -110,7 +94,7 @@ def test_h_and_c_of_every_layer_reach_the_decoder(part, layer):
 
 def test_the_decoder_starts_from_the_encoders_last_states_of_all_layers():
     """Compared with an LSTM that reads the unpadded sentence, layer by layer."""
-    model, (source, lengths, _) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, _) = shaken(Seq2Seq(SMALL)), batch_of(LENGTHS)
     thought = model.start(model.encode(source, lengths))
     for b, n in enumerate(LENGTHS):
         order = [*source[b, : n - 1].tolist()[::-1], EOS]
@@ -120,7 +104,7 @@ def test_the_decoder_starts_from_the_encoders_last_states_of_all_layers():
 
 
 def test_the_decoder_knows_of_the_source_what_is_in_the_vector_and_no_more():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Seq2Seq(SMALL)), batch_of(LENGTHS)
     thought = model.encode(source, lengths)
     out = model(source, lengths, target_in)
 
@@ -133,7 +117,7 @@ def test_the_decoder_knows_of_the_source_what_is_in_the_vector_and_no_more():
 
 
 def test_sixty_words_fit_in_the_same_vector_as_two():
-    model = shaken()
+    model = shaken(Seq2Seq(SMALL))
     for n in (2, 61):
         source, lengths, _ = batch_of([n])
         thought = model.encode(source, lengths)
@@ -141,7 +125,7 @@ def test_sixty_words_fit_in_the_same_vector_as_two():
 
 
 def test_every_word_of_the_source_moves_the_vector():
-    model, (source, lengths, _) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, _) = shaken(Seq2Seq(SMALL)), batch_of(LENGTHS)
     before = model.encode(source, lengths)
     for b, n in enumerate(LENGTHS):
         for j in range(n):
@@ -176,7 +160,7 @@ def turned(source: Tensor, lengths: Tensor) -> Tensor:
 
 
 def test_reading_backwards_is_reading_the_words_turned_round_and_eos_last():
-    model = shaken()
+    model = shaken(Seq2Seq(SMALL))
     forward = Seq2Seq(replace(SMALL, reverse_source=False)).double()
     forward.load_state_dict(model.state_dict())
     source, lengths, target_in = batch_of(LENGTHS)
@@ -189,14 +173,14 @@ def test_reading_backwards_is_reading_the_words_turned_round_and_eos_last():
 
 
 def test_the_caller_keeps_his_sentence_the_right_way_round():
-    model, (source, lengths, target_in) = shaken(), batch_of(LENGTHS)
+    model, (source, lengths, target_in) = shaken(Seq2Seq(SMALL)), batch_of(LENGTHS)
     before = source.clone()
     model(source, lengths, target_in)
     assert torch.equal(source, before)
 
 
 def test_a_sentence_of_one_word_or_none_has_nothing_to_turn():
-    model = shaken()
+    model = shaken(Seq2Seq(SMALL))
     forward = Seq2Seq(replace(SMALL, reverse_source=False)).double()
     forward.load_state_dict(model.state_dict())
     source = batch_of([2, 1])
@@ -221,7 +205,7 @@ def test_a_padded_batch_gives_the_logits_of_the_single_sentences(reverse_source)
 
 @directions
 def test_what_stands_on_the_padding_changes_nothing(reverse_source):
-    model = shaken(replace(SMALL, reverse_source=reverse_source))
+    model = shaken(Seq2Seq(replace(SMALL, reverse_source=reverse_source)))
     source, lengths, target_in = batch_of(LENGTHS)
     pads = torch.arange(SOURCE) >= lengths[:, None]
     changed = torch.where(pads, torch.randint(4, SMALL.source_vocab, source.shape), source)
@@ -257,7 +241,7 @@ def test_a_tied_output_is_the_very_tensor_of_the_target_embedding(d_hidden):
 
 
 def test_a_tied_output_gets_the_gradients_of_both_its_jobs():
-    tied = shaken(replace(SMALL, tie_output=True, d_hidden=5))
+    tied = shaken(Seq2Seq(replace(SMALL, tie_output=True, d_hidden=5)))
     loose = Seq2Seq(replace(SMALL, d_hidden=5)).double()
     loose.load_state_dict(tied.state_dict())
     source = batch_of(LENGTHS)
@@ -296,7 +280,7 @@ def test_one_layer_with_dropout_gives_no_warning():
 def test_before_it_has_learnt_anything_every_word_is_as_likely_as_any_other(tie_output):
     """Cross-entropy ln V, to five per cent: nothing starts with an opinion."""
     words = 1009
-    model = Seq2Seq(Seq2SeqConfig(source_vocab=23, target_vocab=words, tie_output=tie_output))
+    model = Seq2Seq(Seq2SeqConfig(source_vocab=ENGLISH, target_vocab=words, tie_output=tie_output))
     logits = model(*batch_of(LENGTHS)).logits.flatten(0, 1)
     loss = nn.functional.cross_entropy(logits, torch.randint(4, words, (len(logits),)))
     assert loss.item() == pytest.approx(math.log(words), rel=0.05)

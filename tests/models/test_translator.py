@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from shaken import ENGLISH, FRENCH, SOURCE, STEPS, B, batch_of, shaken
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -13,7 +14,6 @@ from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.translator import select
 
-B, SOURCE, STEPS, ENGLISH, FRENCH = 3, 5, 4, 23, 29
 BAHDANAU = BahdanauConfig(
     source_vocab=ENGLISH,
     target_vocab=FRENCH,
@@ -41,22 +41,13 @@ BUILDERS = {
 @pytest.fixture(params=BUILDERS.values(), ids=BUILDERS)
 def model(request) -> Any:
     """Each translator in double precision, every parameter random."""
-    built = request.param().double()
-    with torch.no_grad():
-        for parameter in built.parameters():
-            parameter.normal_(std=0.5)
-    return built
+    return shaken(request.param())
 
 
 @pytest.fixture
 def sentences() -> tuple[Tensor, Tensor, Tensor]:
     """Three source sentences with padding, and three targets to be fed."""
-    source = torch.randint(4, ENGLISH, (B, SOURCE))
-    source[0, 4] = source[1, 1] = source[2, 3] = EOS
-    source[1, 2:] = source[2, 4:] = PAD
-    target_in = torch.randint(4, FRENCH, (B, STEPS))
-    target_in[:, 0] = BOS
-    return source, torch.tensor([5, 2, 4]), target_in
+    return batch_of([SOURCE, 2, 4])
 
 
 def tensors(record: Any) -> dict[str, Tensor]:

@@ -136,16 +136,3 @@ def test_shipped_is_what_lies_in_the_folder_of_trained_weights(
 def test_an_unknown_budget_is_named(trained):
     with pytest.raises(ValueError, match="budget='hours' is none of shipped, minutes, full"):
         trained("bahdanau_grammar", "hours")
-
-
-def test_short_keeps_words_and_drops_long_training_sentences():
-    from heed.book import short
-    from heed.data.corpora import ReverseData
-
-    corpus = ReverseData(letters=5, longest=9, pairs=200, held_out=50).load()
-    cut = short(corpus, longest=5)
-    assert cut.train
-    assert max(len(pair.source) for pair in cut.train) == 5
-    assert max(len(pair.source) for pair in corpus.train) == 9
-    assert len(cut.test) == 10
-    assert cut.source_vocab is corpus.source_vocab

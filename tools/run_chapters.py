@@ -13,8 +13,8 @@ fingerprint in the notebook's metadata, under heed.fingerprint: the hash of
   package that imports its names late (heed.labs) only the files of the names that are asked for
   count; what a function of the package imports while it runs (book.py: the training of another
   budget) does not count, as it plays no part in the outputs that are committed,
-- for every experiment that its code names: the files of its model and data, and its card, which
-  holds the hash of its weights.
+- for every experiment that its code names: the files of its model, data and task, and its card,
+  which holds the hash of its weights.
 
 The table of experiments stands for neither its rows nor what they import: a new row must not make
 every chapter stale. tests/chapters compares the fingerprint with what it would be now. Names of
@@ -164,12 +164,12 @@ def reached(code: str, modules: Iterable[str] = ()) -> list[Path]:
 
 
 def modules_behind(names: Iterable[str]) -> set[str]:
-    """Where the models and the data of these experiments are defined."""
+    """Where the models, the data and the tasks of these experiments are defined."""
     from heed.experiments.table import EXPERIMENTS
 
     rows = [EXPERIMENTS[name] for name in names if name in EXPERIMENTS]
     return {getattr(row.build, "func", row.build).__module__ for row in rows} | {
-        type(row.data).__module__ for row in rows
+        type(part).__module__ for row in rows for part in (row.data, row.task)
     }
 
 

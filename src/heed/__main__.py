@@ -70,6 +70,11 @@ def one_clear_line() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+def places(tatoeba: Path | None) -> dict[str, Path]:
+    """Where corpora lie, as far as the command line says it."""
+    return {} if tatoeba is None else {"tatoeba": tatoeba}
+
+
 def complain(line: str) -> None:
     """One line, exit code 2."""
     typer.echo(f"heed: {' '.join(line.split())}", err=True)
@@ -90,7 +95,7 @@ def list_experiments() -> None:
         else:
             try:
                 card = Card.read(experiment.folder)
-                state = f"BLEU {card.number('bleu'):.1f}, {len(card.seeds)} seeds"
+                state = f"{experiment.task.headline(card)}, {len(card.seeds)} seeds"
                 state += "" if card.complete else ", not complete"
             except CardError as fault:
                 state = str(fault)
@@ -125,13 +130,13 @@ def train_command(
 
         torch.set_num_threads(threads)
         experiment = runner.with_steps(find(name), steps)
-        corpus = experiment.data.load(tatoeba=tatoeba)
+        task = experiment.load(places(tatoeba))
         with processes() as together:
             for each in seed or experiment.seeds:
                 record = runner.train_one(
                     experiment,
                     each,
-                    corpus,
+                    task,
                     runs=runs or runner.RUNS,
                     resume=resume,
                     overwrite=overwrite,
@@ -152,15 +157,15 @@ def evaluate(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) -> None:
         from heed.experiments.cards import numbers
         from heed.experiments.table import find
         from heed.experiments.trained import load
-        from heed.experiments.translation import Translating
 
         torch.set_num_threads(threads)
         experiment = find(name)
         trained = load(experiment)
-        task = Translating(experiment.data.load(tatoeba=tatoeba))
-        if (task.source_vocab, task.target_vocab) != (trained.source_vocab, trained.target_vocab):
-            complain(f"the corpus gives other vocabularies than those of {name}: another version")
-        metrics, _ = task.evaluate(trained.model, width=experiment.width)
+        task = experiment.load(places(tatoeba))
+        for part, here in experiment.task.read(task.files()).items():
+            if here != getattr(trained, part):
+                complain(f"the data give another {part} than that of {name}: another version")
+        metrics, _ = task.evaluate(trained.model)
         now = dict(flat(metrics))
         for metric, seeds in numbers(trained.card.metrics):
             before = seeds["seeds"][trained.card.seeds.index(trained.card.seed)]
@@ -189,8 +194,8 @@ def publish(
 
         torch.set_num_threads(threads)
         experiment = find(name)
-        corpus = experiment.data.load(tatoeba=tatoeba) if partial else None
-        card = runner.publish(experiment, runs=runs or runner.RUNS, corpus=corpus)
+        task = experiment.load(places(tatoeba)) if partial else None
+        card = runner.publish(experiment, runs=runs or runner.RUNS, task=task)
         for metric, seeds in numbers(card.metrics):
             if seeds["mean"] is not None:
                 typer.echo(f"{metric:36} {seeds['mean']:9.4f} ± {seeds['std']:.4f}")
@@ -207,6 +212,7 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
         import torch
 
         from heed.experiments.export import export, require_tools
+        from heed.experiments.graphs import family_of
         from heed.experiments.table import find
         from heed.experiments.trained import load
 
@@ -214,8 +220,11 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
         torch.set_num_threads(threads)
         experiment = find(name)
         trained = load(experiment)
-        corpus = experiment.data.load(tatoeba=tatoeba)
-        manifest = export(trained, corpus, limit=experiment.page_bytes, short=experiment.page_short)
+        family_of(trained.model)  # refused at once: its data may take a minute to load
+        task: Any = experiment.load(places(tatoeba))
+        manifest = export(
+            trained, task.corpus, limit=experiment.page_bytes, short=experiment.page_short
+        )
         for file, about in manifest["files"].items():
             typer.echo(f"{trained.folder / file}  {about['bytes']:,} bytes")
         for name, value in manifest["parity"].items():

@@ -150,9 +150,13 @@ def test_a_chapter_does_not_hang_on_training_export_and_other_labs() -> None:
     assert not found & others
 
 
-def test_an_experiment_leads_to_its_model_and_its_data() -> None:
+def test_an_experiment_leads_to_its_model_its_data_and_its_task() -> None:
     modules = run_chapters.modules_behind(["bahdanau_grammar", "no experiment"])
-    assert modules == {"heed.models.bahdanau", "heed.data.corpora"}
+    assert modules == {
+        "heed.models.bahdanau",
+        "heed.data.corpora",
+        "heed.experiments.translation",
+    }
 
 
 def test_a_chapter_runs_in_place_and_leaves_nothing_of_the_run(tree: Path) -> None:

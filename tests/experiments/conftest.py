@@ -40,6 +40,13 @@ def corpus(tiny):
 
 
 @pytest.fixture(scope="session")
+def task(corpus):
+    from heed.experiments.translation import Translating
+
+    return Translating(corpus)
+
+
+@pytest.fixture(scope="session")
 def without_attention(tiny):
     from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
@@ -48,13 +55,13 @@ def without_attention(tiny):
 
 
 @pytest.fixture(scope="session")
-def runs(tiny, corpus, tmp_path_factory):
+def runs(tiny, task, tmp_path_factory):
     """Both seeds of the tiny experiment, trained."""
     from heed.experiments.runner import train_one
 
     folder = tmp_path_factory.mktemp("runs")
     for seed in tiny.seeds:
-        train_one(tiny, seed, corpus, runs=folder, show=False)
+        train_one(tiny, seed, task, runs=folder, show=False)
     return folder
 
 

@@ -82,9 +82,9 @@ def test_a_pickle_is_never_opened(tmp_path):
 # ------------------------------------------------------------------ loading what was shipped
 
 
-def test_what_is_loaded_is_what_was_trained(tiny, corpus, runs, shipped):
+def test_what_is_loaded_is_what_was_trained(tiny, corpus, task, runs, shipped):
     trained = load(tiny, shipped)
-    run = Run(tiny, 0, corpus, runs=runs)
+    run = Run(tiny, 0, task, runs=runs)
     run.load()
     for (name, ours), (_, theirs) in zip(
         trained.model.named_parameters(), run.model.named_parameters(), strict=True
@@ -95,11 +95,9 @@ def test_what_is_loaded_is_what_was_trained(tiny, corpus, runs, shipped):
     assert not trained.model.training
 
 
-def test_the_numbers_on_the_card_are_those_of_the_shipped_weights(tiny, corpus, shipped):
-    from heed.experiments.translation import Translating
-
+def test_the_numbers_on_the_card_are_those_of_the_shipped_weights(tiny, task, shipped):
     trained = load(tiny, shipped)
-    metrics, _ = Translating(corpus).evaluate(trained.model, width=1)
+    metrics, _ = task.evaluate(trained.model)
     for name in ("bleu", "valid_loss", "aer", "exact_match"):
         assert trained.card.metrics[name]["seeds"][0] == pytest.approx(metrics[name], abs=1e-5), (
             name

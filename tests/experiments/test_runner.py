@@ -41,15 +41,15 @@ def stop_after(run, step):
 
 
 @pytest.mark.parametrize("step", [1, 17, 39])
-def test_a_resumed_run_has_the_weights_of_an_unbroken_one_bit_for_bit(tiny, corpus, tmp_path, step):
-    unbroken = Run(tiny, 3, corpus, runs=tmp_path / "unbroken")
+def test_a_resumed_run_has_the_weights_of_an_unbroken_one_bit_for_bit(tiny, task, tmp_path, step):
+    unbroken = Run(tiny, 3, task, runs=tmp_path / "unbroken")
     for _ in unbroken.steps(show=False):
         pass
-    broken = Run(tiny, 3, corpus, runs=tmp_path / "broken")
+    broken = Run(tiny, 3, task, runs=tmp_path / "broken")
     stop_after(broken, step)
     broken.save()
     torch.manual_seed(99)  # another process, other random numbers
-    resumed = Run(tiny, 3, corpus, runs=tmp_path / "broken")
+    resumed = Run(tiny, 3, task, runs=tmp_path / "broken")
     resumed.load()
     for _ in resumed.steps(show=False):
         pass
@@ -71,15 +71,15 @@ def test_a_resumed_run_has_the_weights_of_an_unbroken_one_bit_for_bit(tiny, corp
     assert curves[0] == curves[1]
 
 
-def test_dropout_is_on_in_these_runs_so_random_numbers_matter(tiny, corpus, tmp_path):
-    run = Run(tiny, 3, corpus, runs=tmp_path)
+def test_dropout_is_on_in_these_runs_so_random_numbers_matter(tiny, task, tmp_path):
+    run = Run(tiny, 3, task, runs=tmp_path)
     stop_after(run, 5)
     run.save()
-    again = Run(tiny, 3, corpus, runs=tmp_path)
+    again = Run(tiny, 3, task, runs=tmp_path)
     again.load()
     for _ in again.steps(show=False):
         pass
-    unlucky = Run(tiny, 3, corpus, runs=tmp_path / "other")
+    unlucky = Run(tiny, 3, task, runs=tmp_path / "other")
     stop_after(unlucky, 5)
     torch.manual_seed(99)
     for _ in unlucky.steps(show=False):
@@ -93,8 +93,8 @@ def test_seeds_differ(runs, tiny):
     assert one.files["vocabulary.json"] == other.files["vocabulary.json"]
 
 
-def test_ctrl_c_between_two_steps_saves_that_step(tiny, corpus, tmp_path):
-    run = Run(tiny, 0, corpus, runs=tmp_path)
+def test_ctrl_c_between_two_steps_saves_that_step(tiny, task, tmp_path):
+    run = Run(tiny, 0, task, runs=tmp_path)
     before = signal.getsignal(signal.SIGINT)  # in a background job of the shell it is ignored
 
     def press_ctrl_c_at(step):
@@ -105,51 +105,51 @@ def test_ctrl_c_between_two_steps_saves_that_step(tiny, corpus, tmp_path):
     with pytest.raises(Interrupted, match="step 8 of 40") as stop:
         press_ctrl_c_at(7)
     assert stop.value.folder == run.folder
-    again = Run(tiny, 0, corpus, runs=tmp_path)
+    again = Run(tiny, 0, task, runs=tmp_path)
     again.load()
     assert again.progress.step == 8
     assert same(weights_of(again), weights_of(run))
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_state_is_saved_as_time_goes_by(tiny, corpus, tmp_path):
-    run = Run(tiny, 0, corpus, runs=tmp_path)
+def test_the_state_is_saved_as_time_goes_by(tiny, task, tmp_path):
+    run = Run(tiny, 0, task, runs=tmp_path)
     for step in run.steps(show=False, save_every=0.0):
         if step == 6:
             break
-    again = Run(tiny, 0, corpus, runs=tmp_path)
+    again = Run(tiny, 0, task, runs=tmp_path)
     again.load()
     assert again.progress.step == 6
 
 
-def test_a_run_that_is_there_is_not_overwritten_unasked(tiny, corpus, runs, tmp_path):
+def test_a_run_that_is_there_is_not_overwritten_unasked(tiny, task, runs, tmp_path):
     with pytest.raises(RunError, match="--resume"):
-        train_one(tiny, 0, corpus, runs=runs, show=False)
+        train_one(tiny, 0, task, runs=runs, show=False)
 
 
-def test_overwrite_begins_anew(tiny, corpus, tmp_path):
+def test_overwrite_begins_anew(tiny, task, tmp_path):
     short = with_steps(tiny, 4)
-    train_one(short, 0, corpus, runs=tmp_path, show=False)
-    record = train_one(tiny, 0, corpus, runs=tmp_path, show=False, overwrite=True)
+    train_one(short, 0, task, runs=tmp_path, show=False)
+    record = train_one(tiny, 0, task, runs=tmp_path, show=False, overwrite=True)
     assert record.step == 40
 
 
-def test_a_state_of_another_recipe_is_not_gone_on_with(tiny, corpus, tmp_path):
-    run = Run(tiny, 0, corpus, runs=tmp_path)
+def test_a_state_of_another_recipe_is_not_gone_on_with(tiny, task, tmp_path):
+    run = Run(tiny, 0, task, runs=tmp_path)
     stop_after(run, 3)
     run.save()
     faster = replace(tiny, train=replace(tiny.train, lr=0.02))
     with pytest.raises(RunError, match=r"train\.lr was 0\.005, the table says 0\.02"):
-        train_one(faster, 0, corpus, runs=tmp_path, resume=True, show=False)
+        train_one(faster, 0, task, runs=tmp_path, resume=True, show=False)
 
 
 @pytest.mark.parametrize("keep", [0, 4, 200, -1])
-def test_a_truncated_state_is_named(tiny, corpus, tmp_path, keep):
-    run = Run(tiny, 0, corpus, runs=tmp_path)
+def test_a_truncated_state_is_named(tiny, task, tmp_path, keep):
+    run = Run(tiny, 0, task, runs=tmp_path)
     run.save()
     run.state.write_bytes(run.state.read_bytes()[:keep])
     with pytest.raises(CardError, match=r"state\.safetensors is damaged"):
-        Run(tiny, 0, corpus, runs=tmp_path).load()
+        Run(tiny, 0, task, runs=tmp_path).load()
 
 
 # ------------------------------------------------------------------ what a run leaves
@@ -173,10 +173,10 @@ def test_the_curve_reaches_the_last_step(tiny, runs):
 
 
 def test_attention_gives_links_and_seq2seq_gives_none(
-    tiny, without_attention, corpus, runs, tmp_path
+    tiny, without_attention, task, runs, tmp_path
 ):
     attends = Record.read(runs / tiny.name / "seed-0").metrics
-    blind = train_one(without_attention, 0, corpus, runs=tmp_path, show=False)
+    blind = train_one(without_attention, 0, task, runs=tmp_path, show=False)
     everywhere = {"valid_loss", "bleu", "bleu_by_length", "exact_match"}
     alignment = {"aer", "link_precision", "aer_by_phenomenon", "bleu_copy"}
     assert set(attends) == everywhere | alignment
@@ -184,7 +184,7 @@ def test_attention_gives_links_and_seq2seq_gives_none(
     assert "maps.npz" not in blind.files
     assert not (tmp_path / "tiny_seq2seq" / "seed-0" / "maps.npz").exists()
     assert all(moment["said"] for moment in blind.moments)
-    assert isinstance(Run(without_attention, 0, corpus).model, Seq2Seq)
+    assert isinstance(Run(without_attention, 0, task).model, Seq2Seq)
 
 
 def test_the_record_says_how_it_was_measured(tiny, runs):
@@ -212,8 +212,8 @@ def test_the_card_gathers_the_seeds(tiny, runs, tmp_path):
     assert shipped == (runs / tiny.name / "seed-0" / "model.safetensors").read_bytes()
 
 
-def test_one_finished_seed_makes_a_card_that_is_not_complete(tiny, corpus, tmp_path):
-    train_one(tiny, 1, corpus, runs=tmp_path, show=False)
+def test_one_finished_seed_makes_a_card_that_is_not_complete(tiny, task, tmp_path):
+    train_one(tiny, 1, task, runs=tmp_path, show=False)
     card = publish(tiny, runs=tmp_path, folder=tmp_path / "trained")
     assert not card.complete
     assert card.seeds == [1]
@@ -221,13 +221,13 @@ def test_one_finished_seed_makes_a_card_that_is_not_complete(tiny, corpus, tmp_p
     assert card.metrics["bleu"]["std"] == 0.0
 
 
-def test_a_seed_on_its_way_can_be_measured_as_far_as_it_is(tiny, corpus, tmp_path):
-    run = Run(tiny, 0, corpus, runs=tmp_path)
+def test_a_seed_on_its_way_can_be_measured_as_far_as_it_is(tiny, task, tmp_path):
+    run = Run(tiny, 0, task, runs=tmp_path)
     stop_after(run, 20)
     run.save()
     with pytest.raises(RunError, match="seed 0 is not finished"):
         publish(tiny, runs=tmp_path, folder=tmp_path / "trained")
-    card = publish(tiny, runs=tmp_path, folder=tmp_path / "trained", corpus=corpus)
+    card = publish(tiny, runs=tmp_path, folder=tmp_path / "trained", task=task)
     assert not card.complete
     assert card.steps == 20
 
@@ -238,8 +238,8 @@ def test_seeds_of_another_recipe_do_not_count(tiny, runs, tmp_path):
         publish(faster, runs=runs, folder=tmp_path)
 
 
-def test_damaged_work_is_not_published(tiny, corpus, tmp_path):
-    train_one(tiny, 0, corpus, runs=tmp_path, show=False)
+def test_damaged_work_is_not_published(tiny, task, tmp_path):
+    train_one(tiny, 0, task, runs=tmp_path, show=False)
     weights = tmp_path / tiny.name / "seed-0" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(CardError, match="not the file"):
@@ -264,21 +264,21 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
 
 
-def test_a_folder_that_cannot_be_made_is_found_out_before_the_first_step(tiny, corpus, tmp_path):
+def test_a_folder_that_cannot_be_made_is_found_out_before_the_first_step(tiny, task, tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    run = Run(tiny, 0, corpus, runs=tmp_path / "file" / "runs")
+    run = Run(tiny, 0, task, runs=tmp_path / "file" / "runs")
     with pytest.raises(OSError, match="Not a directory"):
         next(run.steps(show=False))
     assert run.progress.step == 0
 
 
-def test_two_at_once_in_one_folder_are_kept_apart(tiny, corpus, tmp_path):
+def test_two_at_once_in_one_folder_are_kept_apart(tiny, task, tmp_path):
     with (
         files.alone_in(tmp_path / tiny.name / "seed-0"),
         pytest.raises(files.InUse, match="another process is at work in"),
     ):
-        train_one(tiny, 0, corpus, runs=tmp_path, show=False)
-    assert train_one(with_steps(tiny, 2), 0, corpus, runs=tmp_path, show=False).step == 2
+        train_one(tiny, 0, task, runs=tmp_path, show=False)
+    assert train_one(with_steps(tiny, 2), 0, task, runs=tmp_path, show=False).step == 2
 
 
 # ------------------------------------------------------------------ small things

@@ -34,18 +34,18 @@ LOOKS = trace([[0.2, 0.1, 0.7, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.1, 0.1, 0.8]]
 
 
 def owner(build, config):
-    """A ``Trained`` whose model was not trained and whose card is blank but for the name."""
+    """A translator that was not trained, and whose card is blank but for the name."""
     from dataclasses import fields
     from pathlib import Path
     from typing import get_origin
 
     from heed.data.vocabulary import Vocabulary
     from heed.experiments.cards import Card
-    from heed.experiments.trained import Trained
+    from heed.experiments.translation import TrainedTranslator
 
     source, target = (Vocabulary(tuple(sorted(set(w)))) for w in (PAIR.source, PAIR.target))
     blank = {f.name: (get_origin(f.type) or f.type)() for f in fields(Card)}
-    return Trained(
+    return TrainedTranslator(
         model=build(config(source_vocab=len(source), target_vocab=len(target))),
         card=Card(**blank | {"experiment": "test"}),
         source_vocab=source,

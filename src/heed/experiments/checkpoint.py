@@ -33,7 +33,7 @@ def checksum(model: Any) -> str:
     crc = zlib.crc32(repr(model).encode())
     for _, tensor in tensors(model) if isinstance(model, nn.Module) else ():
         flat = tensor.detach().cpu().contiguous().flatten()
-        crc = zlib.crc32(flat.view(torch.uint8).numpy(), crc)
+        crc = zlib.crc32(flat.view(torch.uint8).numpy().tobytes(), crc)
     return f"{crc:08x}"
 
 

@@ -1,7 +1,7 @@
 """From a row of the table to weights on disk: train a seed, go on with one, measure, publish.
 
 A run lives in ``runs/NAME/seed-S/`` (never committed): ``state.safetensors`` while it goes, then
-``model.safetensors``, ``vocabulary.json``, ``maps.npz`` and ``record.json``. ``publish`` turns the
+``model.safetensors``, the task's files, ``maps.npz`` and ``record.json``. ``publish`` turns the
 records of all seeds into one card and ships the weights of the first.
 """
 
@@ -23,8 +23,6 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from heed.data.batches import Batch
-from heed.data.corpora import Corpus
 from heed.experiments.cards import Card, CardError, first_difference, gather, jsonable
 from heed.experiments.checkpoint import (
     checked,
@@ -40,7 +38,7 @@ from heed.experiments.files import alone_in, sha256, write_by_rename
 from heed.experiments.maps import Bytes, moments, pack
 from heed.experiments.parallel import Processes
 from heed.experiments.table import REPOSITORY, Experiment
-from heed.experiments.translation import Translating, write_vocabularies
+from heed.experiments.tasks import Task
 from heed.training.loop import adam, train
 
 RUNS = REPOSITORY / "runs"
@@ -72,7 +70,7 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     curve: list[dict[str, int | float]] = field(default_factory=list)
-    said: dict[str, list[str]] = field(default_factory=dict)
+    said: dict[str, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +119,17 @@ class Run:
         self,
         experiment: Experiment,
         seed: int,
-        corpus: Corpus,
+        task: Task,
         *,
         runs: Path = RUNS,
         processes: Processes | None = None,
     ) -> None:
         self.experiment, self.seed = experiment, seed
         self.folder = runs / experiment.name / f"seed-{seed}"
-        self.task = Translating(corpus)
+        self.task = task
         self.processes = processes or Processes()
         torch.manual_seed(seed)  # once, and before the model draws its first weights
-        self.config = experiment.sized(len(corpus.source_vocab), len(corpus.target_vocab))
+        self.config = experiment.sized(experiment.task.read(task.files()))
         self.model: Any = experiment.build(self.config)
         self.optimiser = adam(self.model, experiment.train)
         self.progress = Progress(recipe=jsonable(experiment.recipe), seed=seed)
@@ -246,12 +244,12 @@ class Run:
             if first:
                 self.save()
 
-    def _objective(self, model: nn.Module, batch: Batch) -> Tensor:
+    def _objective(self, model: nn.Module, batch: Any) -> Tensor:
         loss = self.task.loss(model, batch, self.experiment.train)
-        return self.processes.share(loss, (batch.target_lengths - 1).sum())
+        return self.processes.share(loss, self.task.count(batch))
 
     def finish(self) -> Record:
-        """Measure what was reached and write it down: weights, vocabularies, maps, record.
+        """Measure what was reached and write it down: weights, the task's files, maps, record.
 
         The weights are rounded to what is stored before they are measured, so that every number on
         the card belongs to the very file beside it.
@@ -259,19 +257,19 @@ class Run:
         half = self.experiment.half
         content = {
             "model.safetensors": weights(self.model, half=half),
-            "vocabulary.json": write_vocabularies(self.task.source_vocab, self.task.target_vocab),
+            **self.task.files(),
         }
         if any(self.maps.values()):
             content["maps.npz"] = pack(self.maps)
         load_weights(self.model, content["model.safetensors"], where="the rounded model")
-        metrics, settings = self.task.evaluate(self.model, width=self.experiment.width)
+        metrics, settings = self.task.evaluate(self.model)
         progress = self.progress
         record = Record(
             experiment=self.experiment.name,
             recipe=progress.recipe,
             config=asdict(self.config),
-            credits=list(self.task.corpus.credits),
-            licence=self.task.corpus.licence,
+            credits=list(self.task.credits),
+            licence=self.task.licence,
             metrics=metrics,
             settings=settings,
             seed=self.seed,
@@ -298,7 +296,7 @@ class Run:
 def train_one(
     experiment: Experiment,
     seed: int,
-    corpus: Corpus,
+    task: Task,
     *,
     runs: Path = RUNS,
     resume: bool = False,
@@ -312,7 +310,7 @@ def train_one(
     A folder that holds a run already is not touched, unless ``resume`` goes on with it or
     ``overwrite`` begins anew. Only the first of several processes measures and gets a ``Record``.
     """
-    run = Run(experiment, seed, corpus, runs=runs, processes=processes)
+    run = Run(experiment, seed, task, runs=runs, processes=processes)
     with alone_in(run.folder) if run.processes.first else nullcontext():
         if run.state.exists() and resume:
             run.load()
@@ -332,11 +330,11 @@ def publish(
     *,
     runs: Path = RUNS,
     folder: Path | None = None,
-    corpus: Corpus | None = None,
+    task: Task | None = None,
 ) -> Card:
     """Make one card of all finished seeds and ship the weights of the first.
 
-    With a ``corpus``, seeds that are still on their way are measured as far as they are; the card
+    With a ``task``, seeds that are still on their way are measured as far as they are; the card
     then says that it is not complete.
     """
     records: list[Record] = []
@@ -346,10 +344,10 @@ def publish(
         record = Record.read(place) if (place / "record.json").exists() else None
         if (
             (record is None or not record.complete)
-            and corpus
+            and task is not None
             and (place / "state.safetensors").exists()
         ):
-            run = Run(experiment, seed, corpus, runs=runs)
+            run = Run(experiment, seed, task, runs=runs)
             run.load()
             record = run.finish()
         if record is None:

@@ -3,14 +3,16 @@
 import difflib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from heed.data.corpora import Data, EverydayData, GrammarData, ReverseData
+from heed.data.corpora import EverydayData, GrammarData, ReverseData
+from heed.experiments.tasks import DataConfig, Kind, Task
+from heed.experiments.translation import Translates
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.training.loop import TrainConfig
@@ -77,12 +79,12 @@ class Claim:
 class Experiment:
     """One row: which model, on which data, trained how, and what the prose says about it.
 
-    ``config`` makes the model's config once the vocabularies are known; everything else in it is
+    ``task`` is the kind of problem, see ``heed.experiments.tasks``. ``config`` makes the model's
+    config once the task's ``sizes`` are known (of vocabularies, say); everything else in it is
     fixed here. ``trained`` is False for sizes that stand here to be read and scaled up to, and for
-    which no weights are shipped. ``half`` stores the weights as float16; ``width`` is the beam that
-    the metrics are measured with, 1 being greedy search. ``page_bytes`` is what the model may weigh
-    in a page: ``python -m heed export`` rounds its largest matrices until it does; ``page_short``
-    rounds the others, too, for gzip's sake.
+    which no weights are shipped. ``half`` stores the weights as float16. ``page_bytes`` is what the
+    model may weigh in a page: ``python -m heed export`` rounds its largest matrices until it does;
+    ``page_short`` rounds the others, too, for gzip's sake.
     """
 
     name: str
@@ -90,20 +92,24 @@ class Experiment:
     title: str
     build: Callable[[Any], nn.Module]
     config: partial
-    data: Data
+    data: DataConfig
     train: TrainConfig
+    task: Kind = field(default_factory=Translates)
     seeds: tuple[int, ...] = (0, 1, 2)
     claims: tuple[Claim, ...] = ()
     half: bool = True
-    width: int = 1
     page_bytes: int = 4_000_000
     page_short: bool = False
     trained: bool = True
     notes: str = ""
 
-    def sized(self, source_vocab: int, target_vocab: int) -> Any:
-        """The model's config for vocabularies of these sizes, specials included."""
-        return self.config(source_vocab=source_vocab, target_vocab=target_vocab)
+    def sized(self, known: Mapping[str, Any]) -> Any:
+        """The model's config, once it is known what the task's files say."""
+        return self.config(**self.task.sizes(known))
+
+    def load(self, places: Mapping[str, Path] | None = None) -> Task:
+        """The row's task with its data; see ``Kind.load`` for places."""
+        return self.task.load(self.data, places or {})
 
     @property
     def folder(self) -> Path:

@@ -1,17 +1,25 @@
-"""What the runner must know about translating: batches, loss, what to watch, how to measure."""
+"""Translating, the first task: batches, loss, what to watch, how to measure, how to be asked."""
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from heed.data.batches import Batch, encode_batch
-from heed.data.corpora import Corpus
+from heed.data.corpora import Corpus, Data
 from heed.data.pairs import Pair
+from heed.data.text import detokenize, tokenize
 from heed.data.vocabulary import Vocabulary
-from heed.evaluation.decoding import forced_weights, replace_unknown, translate
+from heed.evaluation.decoding import (
+    Translation,
+    forced_weights,
+    replace_unknown,
+    translate,
+)
 from heed.evaluation.metrics import (
     aer_by_phenomenon,
     alignment_error_rate,
@@ -23,13 +31,18 @@ from heed.evaluation.metrics import (
     gold,
     link_precision,
 )
+from heed.experiments.cards import Card
 from heed.experiments.maps import Bytes, quantise
+from heed.experiments.tasks import Trained
 from heed.training.loop import TrainConfig
 from heed.training.objectives import translation_loss
 from heed.training.stream import Stream
 
 VALIDATED = 500
 """Sentences that a validation looks at."""
+VOCABULARY = "vocabulary.json"
+MINUTES_LONGEST = 16
+"""Words a side: short sentences are learnt within minutes, long ones are not."""
 
 
 def write_vocabularies(source: Vocabulary, target: Vocabulary) -> bytes:
@@ -44,11 +57,79 @@ def read_vocabularies(content: bytes) -> tuple[Vocabulary, Vocabulary]:
     return Vocabulary(tuple(words["source"])), Vocabulary(tuple(words["target"]))
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainedTranslator(Trained):
+    """A translator with the weights that were shipped, its card, and the words that it knows."""
+
+    source_vocab: Vocabulary
+    target_vocab: Vocabulary
+
+    def translate(
+        self,
+        sentence: str | Sequence[str],
+        *,
+        width: int = 1,
+        length_penalty: float = 0.0,
+        max_steps: int | None = None,
+        copy_unknown: bool = False,
+    ) -> Translation:
+        """Translate English text, or words as ``heed.data.text.tokenize`` cuts them.
+
+        Unknown words are read as ``<unk>``; ``copy_unknown`` puts the source word that is looked
+        at most wherever the model writes ``<unk>``. An empty sentence gives an empty one.
+        """
+        words = tokenize(sentence, "en") if isinstance(sentence, str) else list(sentence)
+        return translate(
+            self.model,
+            [words],
+            self.source_vocab,
+            self.target_vocab,
+            width=width,
+            length_penalty=length_penalty,
+            max_steps=max_steps,
+            copy_unknown=copy_unknown,
+        )[0]
+
+    def say(self, sentence: str | Sequence[str], **options: Any) -> str:
+        """The translation as a person would write it."""
+        return detokenize(self.translate(sentence, **options).words, "fr")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translates:
+    """The kind of task of every row that translates.
+
+    width: the beam that the metrics are measured with; 1 is greedy search
+    """
+
+    width: int = 1
+    beside: ClassVar[tuple[str, ...]] = (VOCABULARY,)
+    trained: ClassVar[type[Trained]] = TrainedTranslator
+
+    def load(self, data: Data, places: Mapping[str, Path]) -> "Translating":
+        """The corpus of a row; a place for ``"tatoeba"`` helps those that read it."""
+        return Translating(data.load(tatoeba=places.get("tatoeba")), width=self.width)
+
+    def read(self, files: Mapping[str, bytes]) -> dict[str, Vocabulary]:
+        """Both vocabularies."""
+        source, target = read_vocabularies(files[VOCABULARY])
+        return {"source_vocab": source, "target_vocab": target}
+
+    def sizes(self, known: Mapping[str, Vocabulary]) -> dict[str, int]:
+        """How many words there are, the specials among them."""
+        return {side: len(vocabulary) for side, vocabulary in known.items()}
+
+    def headline(self, card: Card) -> str:
+        """BLEU."""
+        return f"BLEU {card.number('bleu'):.1f}"
+
+
 class Translating:
     """One corpus, seen from the runner."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus = corpus
+    def __init__(self, corpus: Corpus, *, width: int = 1) -> None:
+        self.corpus, self.width = corpus, width
+        self.credits, self.licence = corpus.credits, corpus.licence
         self.source_vocab, self.target_vocab = corpus.source_vocab, corpus.target_vocab
         self.watched = list(corpus.watched)
 
@@ -68,6 +149,10 @@ class Translating:
         """What a step minimises."""
         return translation_loss(model, batch, label_smoothing=train.label_smoothing)
 
+    def count(self, batch: Batch) -> Tensor:
+        """The words that are predicted: each one's loss is a term of the mean."""
+        return (batch.target_lengths - 1).sum()
+
     def validate(self, model: nn.Module) -> float:
         """Nats a word on held-out sentences, without dropout and label smoothing."""
         total, words = 0.0, 0
@@ -75,7 +160,7 @@ class Translating:
         model.eval()
         with torch.inference_mode():
             for batch in self._batches(self.corpus.valid[:VALIDATED]):
-                count = int((batch.target_lengths - 1).sum())
+                count = int(self.count(batch))
                 total += translation_loss(model, batch).item() * count
                 words += count
         model.train(was_training)
@@ -104,13 +189,22 @@ class Translating:
         said = translate(model, self.watched, self.source_vocab, self.target_vocab)
         return [" ".join(each.words) for each in said]
 
-    def evaluate(self, model: Any, *, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def files(self) -> dict[str, bytes]:
+        """The words of both sides."""
+        return {VOCABULARY: write_vocabularies(self.source_vocab, self.target_vocab)}
+
+    def small(self) -> "Translating":
+        """Short sentences only."""
+        return Translating(short(self.corpus), width=self.width)
+
+    def evaluate(self, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """All metrics on the test sentences, and how they were measured.
 
         The first set of test sentences gives the plain names; further ones, and the first one too
         if there are several, have their name behind (``bleu_tatoeba``). Alignments are read under
         teacher forcing, wherever there are gold links.
         """
+        width = self.width
         metrics: dict[str, Any] = {"valid_loss": self.validate(model)}
         settings: dict[str, Any] = {
             "search": "greedy" if width == 1 else f"beam of {width}, no length penalty",
@@ -122,7 +216,7 @@ class Translating:
             },
         }
         for number, (name, pairs) in enumerate(self.corpus.tests.items()):
-            found, signature = self._scores(model, pairs, width=width)
+            found, signature = self._scores(model, pairs)
             settings["bleu_signature"] = signature
             if number == 0:
                 metrics |= found
@@ -138,9 +232,8 @@ class Translating:
             settings["sentences_with_gold_links"] = len(with_links)
         return metrics, settings
 
-    def _scores(
-        self, model: Any, pairs: Sequence[Pair], *, width: int
-    ) -> tuple[dict[str, Any], str]:
+    def _scores(self, model: Any, pairs: Sequence[Pair]) -> tuple[dict[str, Any], str]:
+        width = self.width
         references = [pair.accepted for pair in pairs]
         said = translate(model, pairs, self.source_vocab, self.target_vocab, width=width)
         words = [each.words for each in said]
@@ -162,3 +255,18 @@ class Translating:
             greedy = translate(model, pairs, self.source_vocab, self.target_vocab)
             metrics["bleu_greedy"] = bleu([each.words for each in greedy], references).score
         return metrics, whole.signature
+
+
+def short(corpus: Corpus, *, longest: int = MINUTES_LONGEST) -> Corpus:
+    """Training and validation without the long sentences, and a fifth of the test sentences, of
+    all lengths. The words stay the same."""
+
+    def few(pairs: list[Pair]) -> list[Pair]:
+        return [pair for pair in pairs if max(len(pair.source), len(pair.target)) <= longest]
+
+    return replace(
+        corpus,
+        train=few(corpus.train),
+        valid=few(corpus.valid)[:100],
+        tests={name: pairs[::5] for name, pairs in corpus.tests.items()},
+    )

@@ -1,0 +1,43 @@
+"""What translating adds to the machinery that every task goes through."""
+
+from dataclasses import replace
+
+import pytest
+
+from heed.data.corpora import ReverseData
+from heed.experiments.table import EXPERIMENTS
+from heed.experiments.trained import load
+from heed.experiments.translation import TrainedTranslator, Translates, short
+
+
+def test_short_keeps_words_and_drops_long_training_sentences():
+    corpus = ReverseData(letters=5, longest=9, pairs=200, held_out=50).load()
+    cut = short(corpus, longest=5)
+    assert cut.train
+    assert max(len(pair.source) for pair in cut.train) == 5
+    assert max(len(pair.source) for pair in corpus.train) == 9
+    assert len(cut.test) == 10
+    assert cut.source_vocab is corpus.source_vocab
+
+
+def test_a_small_task_has_the_same_files(task):
+    small = task.small()
+    assert small.files() == task.files()
+    assert len(small.corpus.test) < len(task.corpus.test)
+
+
+def test_what_is_loaded_can_translate(tiny, shipped):
+    assert isinstance(load(tiny, shipped), TrainedTranslator)
+
+
+def test_the_width_of_a_row_is_the_beam_that_measures(tiny, task, shipped):
+    wide = replace(tiny, task=Translates(width=2)).load()
+    metrics, settings = wide.evaluate(load(tiny, shipped).model)
+    assert settings["search"].startswith("beam of 2")
+    assert "bleu_greedy" in metrics
+    assert "bleu_greedy" not in task.evaluate(load(tiny, shipped).model)[0]
+
+
+def test_a_place_of_tatoeba_reaches_the_corpus(tmp_path):
+    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
+        EXPERIMENTS["bahdanau_everyday"].load({"tatoeba": tmp_path})

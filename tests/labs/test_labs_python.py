@@ -615,3 +615,9 @@ def test_heed_stays_light() -> None:
         "assert not {'anywidget', 'ipywidgets', 'torch', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_pasted_book_is_cut_before_it_is_read(fixed):
+    found = labs_base.read("a" + "'s" * 200_000, fixed.source_vocab)
+    assert found.of == 1 + labs_base.CHARACTERS // 2  # a, 's, 's, … and a last apostrophe
+    assert found.message == "long"

@@ -31,6 +31,9 @@ from heed.trace import AttentionTrace
 LONGEST = 60
 """Words of a text that are read; the models have seen no longer sentence."""
 
+CHARACTERS = 5_000
+"""Of a text, at most: who pastes a book waits for no tokeniser."""
+
 END = SPECIALS[EOS]
 
 
@@ -70,7 +73,7 @@ class Reading:
 
 def read(text: str, *vocabularies: Vocabulary) -> Reading:
     """Cut an English text into words; known are those that every vocabulary has."""
-    every = tokenize(text, "en")
+    every = tokenize(text[:CHARACTERS], "en")
     words = tuple(every[:LONGEST])
     known = [all(word in vocabulary for vocabulary in vocabularies) for word in words]
     if not words:

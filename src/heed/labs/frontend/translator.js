@@ -24,9 +24,10 @@ import {tokenize} from "./text.js";
 export const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
 export const SPECIALS = ["<pad>", "<s>", "</s>", "<unk>"];
 export const LONGEST = 60;
+const CHARACTERS = 5000; // who pastes a book waits for no tokeniser
 
 export function read(text, ...translators) {
-  const every = tokenize(text, "en");
+  const every = tokenize([...text.slice(0, 2 * CHARACTERS)].slice(0, CHARACTERS).join(""), "en");
   const words = every.slice(0, LONGEST);
   const known = words.map((word) => translators.every((each) => each.knows(word)));
   let message = every.length > words.length ? "long" : "";

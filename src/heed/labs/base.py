@@ -150,10 +150,10 @@ def in_place_of(trained: Trained, model: Any) -> Trained:
     config = getattr(model, "config", None)
     for side in ("source", "target"):
         there = getattr(config, f"{side}_vocab", None)
-        here = len(getattr(trained, f"{side}_vocab"))
-        if there is not None and there != here:
+        here = getattr(trained, f"{side}_vocab", None)
+        if there is not None and here is not None and there != len(here):
             raise ValueError(
-                f"this model has {there} {side} words, but the lab's vocabulary has {here}"
+                f"this model has {there} {side} words, but the lab's vocabulary has {len(here)}"
             )
     return replace(trained, model=model)
 
@@ -396,14 +396,14 @@ class Lab(anywidget.AnyWidget):
 
     def _find(self) -> None:
         self._count += 1
+        # The page has the models as they were shipped: a changed one would say otherwise there.
+        self.models = shipped(self.asked())
         try:
             answer, self._trace = self.find()
         except Exception:
             # A reader's own model may fail. The view must not wait for it, and the reader is told.
             self.answer = {**self.answer, "count": self._count}
             raise
-        # The page has the models as they were shipped: a changed one would say otherwise there.
-        self.models = shipped(self.asked())
         asked = {name: getattr(self, name) for name in self.asks}
         self.answer = {**rounded(answer, 6), "asked": asked, "count": self._count}
 

@@ -456,6 +456,13 @@ def test_an_answer_that_failed_still_answers_what_it_did(own: Trained) -> None:
         made.set_state({"text": "she sleeps ."})
     assert made.answer["asked"]["text"] == TEXT
     assert made.answer["count"] == 2
+    assert made.answer["message"] == "failed"
+    with pytest.raises(ValueError, match="shows no attention now"):
+        _ = made.trace
+    own.model.output = torch.nn.Linear(own.model.config.d_maxout, own.model.config.target_vocab)
+    made.refresh()
+    assert made.answer["message"] == ""
+    assert made.trace.key.labels == ("she", "sleeps", ".", "</s>")
     made.close()
 
 

@@ -402,7 +402,8 @@ class Lab(anywidget.AnyWidget):
             answer, self._trace = self.find()
         except Exception:
             # A reader's own model may fail. The view must not wait for it, and the reader is told.
-            self.answer = {**self.answer, "count": self._count}
+            self._trace = None
+            self.answer = {**self.answer, "message": "failed", "count": self._count}
             raise
         asked = {name: getattr(self, name) for name in self.asks}
         self.answer = {**rounded(answer, 6), "asked": asked, "count": self._count}

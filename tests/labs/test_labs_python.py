@@ -599,6 +599,25 @@ def test_the_drawn_map_has_the_weights(lab: AlignmentLab) -> None:
             assert (float(cell.text or 0) == pytest.approx(weight, abs=0.006)) or weight < 0.05
 
 
+def test_weights_that_are_no_numbers_still_make_a_page(own: Trained, fixed: Trained) -> None:
+    with torch.no_grad():
+        own.model.attention.score.v.weight.fill_(math.nan)
+    for made in (
+        AlignmentLab(own, text=TEXT),
+        PredictLab(own, [classic()]),
+        BottleneckLab(fixed, own, text=TEXT),
+    ):
+        answer = made.answer.get("attended", made.answer)
+        assert {weight for row in answer["weights"] for weight in row} == {None}
+        json.dumps(made.get_state(["answer"]), allow_nan=False)  # as a kernel sends it
+        page = BeautifulSoup(made.html(), "html.parser")
+        script = page.find("script")
+        assert script is not None
+        json.loads(script.text, parse_constant=pytest.fail)
+        assert len(page.select("table.heed-cells tbody tr")) >= len(answer["target"])
+        made.close()
+
+
 def test_a_prediction_is_not_given_away(attended: Trained) -> None:
     made = PredictLab(attended, [classic()])
     page = BeautifulSoup(made.html(), "html.parser")

@@ -214,8 +214,11 @@ def _watch(lab: "Lab") -> None:
 
 
 def rounded(value: Any, digits: int) -> Any:
-    """The same JSON value with fewer digits; whole numbers lose their point."""
+    """The same JSON value with fewer digits; whole numbers lose their point, and what is no
+    number, which JSON cannot say, is None."""
     if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
         short = round(value, digits)
         return int(short) if short.is_integer() else short
     if isinstance(value, Mapping):
@@ -227,7 +230,9 @@ def rounded(value: Any, digits: int) -> Any:
 
 def in_script(value: Any) -> str:
     """JSON that may stand in a <script>: no character of it can end the element."""
-    text = json.dumps(rounded(value, 4), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        rounded(value, 4), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
     return text.translate(str.maketrans(escapes | {"\u2028": "\\u2028", "\u2029": "\\u2029"}))
 

@@ -55,7 +55,7 @@ def attention_map(
     label: str,
     query: Sequence[str],
     key: Sequence[str],
-    weights: Sequence[Sequence[float | int]],
+    weights: Sequence[Sequence[float | int | None]],
     sure: Collection[Link] = (),
     possible: Collection[Link] = (),
     hidden: Collection[int] = (),
@@ -78,7 +78,7 @@ def attention_map(
         classes = " ".join(kinds) or None
         if blank or j in hidden:
             return tag("td", class_=classes)
-        weight = float(weights[i][j])
+        weight = float(weights[i][j] or 0)  # None: the model wrote no number
         shade = colour(weight)
         style = f"background:{shade.background};color:{shade.ink}"
         return tag(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import traitlets
 
 from heed.data.batches import encode_batch
@@ -11,7 +10,7 @@ from heed.data.pairs import Pair
 from heed.evaluation.decoding import forced_weights, greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import END, LONGEST, Asked, Lab, read, spoken, whole_numbers
+from heed.labs.base import END, LONGEST, Asked, Lab, read, rounded, spoken, whole_numbers
 from heed.trace import AttentionTrace
 
 
@@ -91,7 +90,7 @@ class PredictLab(Lab):
                 "source": [*pair.source, END],
                 "known": [*(word in trained.source_vocab for word in pair.source), True],
                 "target": [*pair.target, END],
-                "weights": np.round(weights.astype(float), 4).tolist(),
+                "weights": rounded(weights.astype(float).tolist(), 4),
                 "sure": [list(link) for link in sorted(pair.sure)],
                 "possible": [list(link) for link in sorted(pair.possible)],
             }

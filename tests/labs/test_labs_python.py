@@ -12,6 +12,7 @@ import jaxtyping
 import numpy as np
 import pytest
 import torch
+import traitlets
 from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -428,6 +429,23 @@ def test_settings_from_a_browser_are_bent(lab: AlignmentLab) -> None:
     assert lab.answer["target"]
     assert lab.strings["map.key"]
     assert lab.models == ["bahdanau_grammar"]
+
+
+@pytest.mark.parametrize("sent", [99, 1e300, 10**400])
+def test_an_example_that_is_none_is_the_last(attended: Trained, sent: Any) -> None:
+    made = PredictLab(attended, [classic(), classic()])
+    made.set_state({"example": sent})
+    assert made.example == 1
+    assert made.answer["target"] == made.examples[1]["target"]
+    assert "<td" in made.html()
+    with pytest.raises(traitlets.TraitError, match="example=2, but there are 2 examples"):
+        made.example = 2
+    made.close()
+    made = PredictLab(attended, [], text=TEXT)
+    made.set_state({"example": 0})
+    assert made.example == -1
+    assert made.answer["source"]
+    made.close()
 
 
 def test_many_settings_get_one_answer(lab: AlignmentLab) -> None:

@@ -1,6 +1,6 @@
 """Mark where the model will look, then see where it does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import traitlets
@@ -51,10 +51,22 @@ class PredictLab(Lab):
                 )
         if not self._pairs:
             settings.setdefault("example", -1)
-        example = settings.get("example", 0)
-        if isinstance(example, int) and example >= len(self._pairs):
-            raise ValueError(f"example={example}, but there are {len(self._pairs)} examples")
         super().__init__(examples=self._shown(), **settings)
+
+    @traitlets.validate("example")
+    def _example(self, proposal: Mapping[str, Any]) -> int:
+        example = proposal["value"]
+        if example >= len(self._pairs):
+            raise traitlets.TraitError(
+                f"example={example}, but there are {len(self._pairs)} examples"
+            )
+        return example
+
+    def _tamed(self, state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        example = state.get("example")
+        if isinstance(example, int | float) and example >= len(self._pairs):
+            state = {**state, "example": len(self._pairs) - 1}
+        return super()._tamed(state)
 
     @traitlets.validate("marks")
     def _marks(self, proposal: dict[str, Any]) -> dict[str, int]:
@@ -98,7 +110,7 @@ class PredictLab(Lab):
         ]
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
-        if 0 <= self.example < len(self.examples):
+        if self.example >= 0:
             shown = self.examples[self.example]
             words = len(shown["source"]) - 1
             answer = {key: shown[key] for key in ("source", "known", "target", "weights")}

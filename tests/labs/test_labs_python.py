@@ -389,6 +389,26 @@ def test_another_model_in_its_place(own: Trained, attended: Trained) -> None:
     made.close()
 
 
+def test_a_refused_model_does_not_stay(
+    fixed: Trained, attended: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a reader has no such hook
+    for made, name in (
+        (PredictLab(attended, [classic()]), "trained"),
+        (PredictLab(attended, [], text=TEXT), "trained"),
+        (BottleneckLab(fixed, attended, text=TEXT), "attended"),
+        (AlignmentLab(attended, text=TEXT), "trained"),
+    ):
+        before, models, html = dict(made.answer), made.models, made.html()
+        with pytest.raises(TypeError):
+            setattr(made, name, "seq2seq_grammar")
+        assert getattr(made, name) is attended
+        assert {**made.answer, "count": 1} == before
+        assert made.models == models
+        assert made.html() == html
+        made.close()
+
+
 def test_predictions_follow_a_changed_model(own: Trained) -> None:
     made = PredictLab(own, [classic()])
     before = made.examples[0]["weights"]

@@ -140,9 +140,16 @@ class Asked:
                 f"{name} {self.does} a {self.kind.__name__}, "
                 f"and {trained.card.experiment} is a {type(trained.model).__name__}"
             )
+        before = getattr(lab, self.place, None)
         setattr(lab, self.place, trained)
-        if getattr(lab, "_count", 0):  # not before the first answer
+        if not getattr(lab, "_count", 0):  # not before the first answer
+            return
+        try:
             lab.refresh()
+        except Exception:
+            setattr(lab, self.place, before)  # the lab goes on with the one it had
+            lab.refresh()
+            raise
 
 
 def in_place_of(trained: Trained, model: Any) -> Trained:

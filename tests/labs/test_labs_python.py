@@ -363,6 +363,25 @@ def test_a_model_as_it_was_exported_is_the_shipped_one() -> None:
     assert as_exported(zeroed(rounded)).changed
 
 
+def test_a_lab_that_fails_stops_no_other(
+    own: Trained, attended: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, sound = AlignmentLab(own, text=TEXT), AlignmentLab(attended, text=TEXT)
+    count = sound.answer["count"]
+    own.model.output = torch.nn.Linear(3, 3)
+    sound._prints = []  # as if its model had been changed too
+    monkeypatch.setattr(labs_base, "_living", [broken, sound])
+    with pytest.raises(ExceptionGroup, match="labs whose model failed") as caught:
+        labs_base._after_cell()
+    assert len(caught.value.exceptions) == 1
+    assert broken.answer["message"] == "failed"
+    assert sound.answer["count"] == count + 1
+    labs_base._after_cell()  # reported once, not after each cell
+    monkeypatch.undo()
+    broken.close()
+    sound.close()
+
+
 def test_without_a_notebook_one_asks(own: Trained) -> None:
     made = AlignmentLab(own, text=TEXT)
     before = made.answer["weights"]
@@ -525,12 +544,31 @@ def test_what_no_answer_depends_on_asks_nobody(attended: Trained) -> None:
     watched.close()
 
 
-@pytest.mark.parametrize("value", [None, "hot", True, float("nan"), [], {}])
+@pytest.mark.parametrize("value", [None, "hot", True, float("nan"), 10**400, [], {}])
 def test_nonsense_from_a_browser_changes_nothing(lab: AlignmentLab, value: Any) -> None:
     before = {**lab.answer, "count": 0}
     settings = [name for name in lab.settings if name not in {"copy", "text", "rows", "hidden"}]
     lab.set_state(dict.fromkeys(settings, value))
     assert {**lab.answer, "count": 0} == before
+
+
+def test_half_a_character_is_replaced(lab: AlignmentLab) -> None:
+    lab.set_state({"text": "the \ud83d cat \U0001f642"})
+    assert lab.text == lab.answer["asked"]["text"] == "the \ufffd cat \U0001f642"
+    assert lab.answer["source"] == ["the", "\ufffd", "cat", "\U0001f642", "</s>"]
+    assert lab.html().encode()
+    lab.text = "a \udc00"
+    assert lab.html().encode()
+
+
+@pytest.mark.parametrize("marks", [{"0": 99}, {"0": -3}, {"-7": 0}, {"0": True}, {"x": 1}, [1]])
+def test_marks_that_are_nowhere_are_left_out(attended: Trained, marks: Any) -> None:
+    made = PredictLab(attended, [classic()], marks={0: 1})
+    made.set_state({"marks": marks})
+    assert made.marks == {"0": 1}
+    with pytest.raises(traitlets.TraitError):
+        made.marks = marks
+    made.close()
 
 
 @pytest.mark.parametrize("rows", [{"a": [1]}, {"0": 1}, [1], "x"])

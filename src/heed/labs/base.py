@@ -8,6 +8,7 @@ and a module that takes over with the exported weights.
 
 import json
 import math
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ CHARACTERS = 5_000
 """Of a text, at most: who pastes a book waits for no tokeniser."""
 
 END = SPECIALS[EOS]
+
+HALF = re.compile("[\ud800-\udfff]")
 
 
 # ---------------------------------------------------------------------------- what goes in
@@ -202,10 +205,17 @@ def _after_cell(*_: Any) -> None:
     labs = list(_living)
     models = {id(each.model): each.model for lab in labs for each in lab.asked()}
     now = {key: fingerprint(model) for key, model in models.items()}
+    faults = []
     for lab in labs:
         prints = [now[id(each.model)] for each in lab.asked()]
-        if prints != lab._prints:
+        if prints == lab._prints:
+            continue
+        try:
             lab.refresh()
+        except Exception as fault:  # the others have their own models
+            faults.append(fault)
+    if faults:
+        raise ExceptionGroup("labs whose model failed", faults)  # the shell shows it and goes on
 
 
 def _watch(lab: "Lab") -> None:
@@ -308,6 +318,11 @@ class Lab(anywidget.AnyWidget):
     def _css(self) -> str:
         return modules.style()
 
+    @traitlets.validate("text")
+    def _text(self, proposal: Mapping[str, Any]) -> str:
+        """Half a character, as JavaScript knows them, can be sent to no browser and no file."""
+        return HALF.sub("\N{REPLACEMENT CHARACTER}", proposal["value"])
+
     # ------------------------------------------------------------------ for subclasses
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
@@ -389,7 +404,7 @@ class Lab(anywidget.AnyWidget):
             if name in self.settings:
                 try:
                     yield name, tamed(self.traits()[name], self, value)
-                except (traitlets.TraitError, TypeError, ValueError):
+                except (traitlets.TraitError, TypeError, ValueError, OverflowError):
                     continue
             elif name not in (*self.facts, "answer", "strings", "models"):
                 yield name, value
@@ -463,8 +478,6 @@ def tamed(trait: Any, lab: Lab, value: Any) -> Any:
         high = math.inf if trait.max is None else trait.max
         bent = min(max(value, low), high)
         return float(bent) if isinstance(trait, traitlets.Float) else int(bent)
-    if isinstance(trait, traitlets.Unicode) and isinstance(value, str):
-        return value
     return trait._validate(lab, value)
 
 

@@ -73,7 +73,10 @@ class PredictLab(Lab):
         marks = proposal["value"]
         try:
             rows = {str(int(row)): column for row, column in marks.items()}
-            if len(whole_numbers(rows.values())) == len(rows):
+            columns = whole_numbers(rows.values())
+            # A text has at most LONGEST words and its end.
+            there = all(0 <= column <= LONGEST for column in columns)
+            if there and len(columns) == len(rows) and all(int(row) >= 0 for row in rows):
                 return rows
         except (TypeError, ValueError):
             pass

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from reader import PATIENCE, Log, serious
+from reading import NASTY, LabOnPage
 
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
@@ -23,43 +24,9 @@ LONG = (
     "told us stories about the war."
 )
 
-NASTY = {
-    "markup": "<img src=x onerror=alert(1)> <b>cat</b> & &amp; <script>alert(2)</script>",
-    "empty": "",
-    "spaces": "   ",
-    "emoji": "I love 🐈‍⬛ and 👩🏽‍🚀 cats 🇫🇷.",
-    "right to left": "שלום, I said مرحبا to the cat.",
-    "digits": "3,000 cats at 2:30 in 1992, 1 of 7.",
-    "unknown": "Zyx qwv blorf snark.",
-    "500 words": "the cat " * 250,
-    "one letter": "a",
-    "combining": "c\u0301a\u0300t e\u0301te\u0301 Z\u0351\u036b\u0343\u036a",
-}
 
-
-class Lab:
-    """One lab on a page, as a reader has it before the eyes."""
-
-    def __init__(self, page: Page, place: int = 0) -> None:
-        self.page = page
-        self.root = page.locator("heed-lab").nth(place)
-        self.root.scroll_into_view_if_needed()
-        expect(self.root).to_have_attribute("data-live", "true", timeout=PATIENCE)
-
-    def count(self) -> int:
-        return int(self.root.get_attribute("data-count") or 0)
-
-    def after(self, act: Callable[[], object]) -> None:
-        """Act, and wait for the answer."""
-        before = self.count()
-        act()
-        self.page.wait_for_function(
-            "([lab, before]) => Number(lab.dataset.count) > before",
-            arg=[self.root.element_handle(), before],
-        )
-
-    def write(self, text: str) -> None:
-        self.after(lambda: self.root.get_by_label("An English sentence").fill(text))
+class Lab(LabOnPage):
+    box = "An English sentence"
 
     def line(self, name: str) -> Locator:
         return self.root.get_by_role("toolbar", name=name, exact=True)
@@ -69,9 +36,6 @@ class Lab:
 
     def word(self, name: str, place: int) -> Locator:
         return self.line(name).get_by_role("button").nth(place)
-
-    def cell(self, row: int, column: int) -> Locator:
-        return self.root.locator(f"td[data-row='{row}'][data-column='{column}']")
 
     def weights(self) -> np.ndarray:
         rows = self.root.locator(".heed-cells tbody").evaluate(
@@ -377,7 +341,7 @@ def test_a_beam_finds_another_sentence(lab: Lab) -> None:
 
 def test_unknown_words_are_shown_and_copied(lab: Lab) -> None:
     lab.write(NAMED)
-    assert "‘leibniz’ is not in the model’s vocabulary" in lab.told()
+    assert "Not in the vocabulary, and read as <unk>: leibniz." in lab.told()
     expect(lab.line("English").get_by_role("button", name="leibniz")).to_have_attribute(
         "aria-label", "leibniz, unknown word"
     )
@@ -418,10 +382,10 @@ def test_strange_texts_are_text(lab: Lab, text: str) -> None:
     else:
         assert words[-1] == "</s>"
         assert lab.weights().shape == (len(lab.words("French")), len(words))
-    if len(text) > 1000:
+    if len(text.split()) > 60:
         assert "Only the first 60 of 500 words" in told
     if text.startswith("Zyx"):
-        assert "none of these words" in told or "not in the model’s vocabulary" in told
+        assert "none of these words" in told
     assert lab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     lab.write(SHORT)
     assert lab.words("French") == ["le", "chat", "dort", ".", "</s>"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, serious
+from reading import NASTY, answered
 
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
@@ -25,17 +26,6 @@ WHOLE = (
     "young queen did not read the letter that her old brother had written."
 )
 START = "The minister signed the agreement."
-ODD = {
-    "empty": "",
-    "blank": "   ",
-    "markup": "<img src=x onerror=\"document.title='broken'\"> <b>the cat</b> </script>",
-    "emoji": "the 👩‍👩‍👧 signed 🙂 the agreement 🇫🇷",
-    "right to left": "השר חתם על ההסכם the agreement مرحبا",
-    "digits": "1992 2,000 3.14 08:15",
-    "only unknown words": "qwxz zxqw Leibniz",
-    "one long word": "a" * 300,
-    "500 words": "the young minister signed the old agreement in the castle and " * 46,
-}
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +42,6 @@ def opened(quiet: Page, sheet: Callable[[str], str], lab: BottleneckLab) -> Loca
     root = quiet.locator("heed-lab")
     expect(root).to_have_attribute("data-live", "true", timeout=PATIENCE)
     return root
-
-
-def answered(root: Locator, act: Callable[[], object]) -> None:
-    """Do something, and wait until it has been answered."""
-    before = int(root.get_attribute("data-count") or "0")
-    act()
-    root.page.wait_for_function(
-        "([root, before]) => Number(root.dataset.count) > before",
-        arg=[root.element_handle(), before],
-    )
 
 
 def line(root: Locator, place: int) -> Locator:
@@ -86,7 +66,7 @@ def look(root: Locator) -> dict[str, Any]:
 # ------------------------------------------------------------------- the same answers
 
 
-@pytest.mark.parametrize("text", [START, WHOLE, "She will admire Louis.", *ODD.values()])
+@pytest.mark.parametrize("text", [START, WHOLE, "She will admire Louis.", *NASTY.values()])
 def test_the_page_answers_as_python_does(bench: Page, lab: BottleneckLab, text: str) -> None:
     here = bench.evaluate(
         """async ([text, names]) => {
@@ -275,17 +255,17 @@ def test_whatever_is_typed_gets_a_sentence_and_stays_text(opened: Locator) -> No
     opened.page.set_viewport_size({"width": 360, "height": 780})
     told = {
         "empty": "Nothing to read yet",
-        "500 words": "Only the first 60 are read",
+        "500 words": "Only the first 60 of 500 words",
         "blank": "Nothing to read yet",
         "only unknown words": "Not one of these words",
-        "emoji": "read as <unk>: 👩",
-        "right to left": "read as <unk>: השר",
+        "emoji": "read as <unk>: ",
+        "right to left": "read as <unk>: שלום",
         "digits": "read as <unk>",
         "one long word": "Not one of these words",
         "markup": "read as <unk>: <",
     }
     for odd, sentence in told.items():
-        answered(opened, lambda odd=odd: box.fill(ODD[odd]))
+        answered(opened, lambda odd=odd: box.fill(NASTY[odd]))
         expect(remark).to_contain_text(sentence)
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 360, odd
     assert opened.locator("img, b:not(.heed-line > b), script").count() == 0

@@ -263,3 +263,41 @@ def test_words_are_filled_in(bench: Page) -> None:
             ];
         }"""
     ) == ["<b> looks at $1, <b>!", "{toString} 0", "missing"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"source": ["the", "</s>"], "known": [True, True], "message": ""}, ""),
+        ({"source": [], "known": [], "message": "empty"}, "mine.message.empty"),
+        (
+            {"source": ["x", "the", "x", "y"], "known": [False, True, False, False], "message": ""},
+            "reading.strange x, y",
+        ),
+        ({"source": ["x"], "known": [False], "message": "unknown"}, "mine.message.unknown"),
+        (
+            {"source": ["x"], "known": [False], "message": "long", "read": 60, "of": 90},
+            "reading.long 60 90 reading.strange x",
+        ),
+        (
+            {"source": list("abcdefghi"), "known": [False] * 9, "message": ""},
+            "reading.strange a, b, c, d, e, f, g, h …",
+        ),
+    ],
+)
+def test_what_is_said_about_a_text(bench: Page, answer: dict[str, Any], said: str) -> None:
+    found = bench.evaluate(
+        """async (answer) => {
+            const here = (name) => new URL(`labs/${name}`, location.href).href;
+            const { remarks } = await import(here("reading.js"));
+            const { sayer } = await import(here("say.js"));
+            const strings = {
+                "reading.long": "reading.long {read} {of}",
+                "reading.strange": "reading.strange {words}",
+                "mine.message.empty": "mine.message.empty",
+            };
+            return remarks(answer, strings, sayer(strings, "mine"));
+        }""",
+        answer,
+    )
+    assert found == said

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from reader import PATIENCE, Log
+from reading import NASTY
 
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
-from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab, modules
-from heed.labs.base import Lab, strings
+from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab
 
 pytestmark = pytest.mark.browser
 
@@ -201,22 +201,7 @@ def test_a_host_may_inflate_what_lies_there_compressed(
     quiet.wait_for_selector(LIVE)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   ",
-        "the cat sleeps . " * 170,
-        "👩‍👩‍👧‍👦🏳️‍🌈 😀",
-        "שלום עולם",
-        "1234 5,678.9",
-        "zyzzyva qwertz",
-        "<img src=x onerror=alert(1)> <script>alert(1)</script> the cat",
-        "x" * 3000,
-    ],
-    ids=["empty", "spaces", "500 words", "emoji", "right-to-left", "digits", "unknown", "markup",
-         "one long word"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
 def test_whatever_is_typed_gets_an_answer(
     quiet: Page, sheet: Callable[[str], str], lab: str, text: str
 ) -> None:
@@ -325,19 +310,6 @@ def test_a_view_that_was_stopped_does_nothing(quiet: Page, home: str, kind: str)
     found = quiet.evaluate(STOPPED, [kind, KINDS[kind]().html()])
     assert found.pop("begun") > 0
     assert found == {"left": [], "saved": 0, "same": True}
-
-
-def test_each_kind_has_all_its_parts() -> None:
-    """A view, words, and where a model is asked an engine that is asked by the same settings."""
-    labs = {kind: make() for kind, make in KINDS.items()}
-    assert set(labs) == {
-        kind.kind for kind in Lab.__subclasses__() if kind.__module__.startswith("heed.")
-    }
-    for kind, lab in labs.items():
-        assert (modules.FRONTEND / f"{kind}.js").is_file()
-        assert any(key.startswith(f"{kind}.") for key in strings())
-        engine = modules.FRONTEND / "answers" / f"{kind}.js"
-        assert engine.is_file() is bool(lab.asks)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "learning"])

@@ -1,13 +1,14 @@
 """Predict, then reveal, in a page: mark, reveal, count."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from reader import PATIENCE, Log, serious
+from reading import NASTY, LabOnPage
 
 from heed.data.grammar import Grammar, classic
 from heed.experiments.export import as_exported
@@ -16,20 +17,10 @@ from heed.labs import PredictLab
 pytestmark = pytest.mark.browser
 
 OWN = "Your own English sentence"
-MARKUP = "<img src=x onerror=alert(1)> <b>The cat</b> slept."
 
 
-class Lab:
-    """One lab on a page, as a reader has it before the eyes."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.root = page.locator("heed-lab")
-        self.root.scroll_into_view_if_needed()
-        expect(self.root).to_have_attribute("data-live", "true", timeout=PATIENCE)
-
-    def cell(self, row: int, column: int) -> Locator:
-        return self.root.locator(f"td[data-row='{row}'][data-column='{column}']")
+class Lab(LabOnPage):
+    box = OWN
 
     def press(self, name: str) -> None:
         self.root.get_by_role("button", name=name, exact=True).click()
@@ -51,14 +42,6 @@ class Lab:
 
     def rows(self) -> list[str]:
         return self.root.locator(".heed-cells tbody th").all_text_contents()
-
-    def answered(self, act: Callable[[], object]) -> None:
-        before = int(self.root.get_attribute("data-count") or 0)
-        act()
-        self.page.wait_for_function(
-            "before => Number(document.querySelector('heed-lab').dataset.count) > before",
-            arg=before,
-        )
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +97,8 @@ def first_looks(kernel: PredictLab, example: int = 0) -> list[int]:
     {"example": 1},
     {"example": -1, "text": "The black cat slept in the castle."},
     {"example": -1, "text": ""},
-    {"example": -1, "text": MARKUP},
-    {"example": -1, "text": "the cat " * 50},
+    {"example": -1, "text": NASTY["markup"]},
+    {"example": -1, "text": NASTY["500 words"]},
 ], ids=str)  # fmt: skip
 def test_page_and_kernel_give_the_same_answer(
     bench: Page, kernel: PredictLab, settings: dict[str, Any]
@@ -265,11 +248,11 @@ def test_by_keyboard_alone(lab: Lab, kernel: PredictLab) -> None:
 
 
 def test_a_sentence_of_ones_own(lab: Lab) -> None:
-    lab.answered(lambda: lab.press("Your own sentence"))
+    lab.after(lambda: lab.press("Your own sentence"))
     expect(lab.root.get_by_label(OWN)).to_be_focused()
     assert "Type an English sentence" in lab.text("predict > .heed-status")
     assert lab.root.locator(".heed-cells").is_hidden()
-    lab.answered(lambda: lab.root.get_by_label(OWN).fill("The black cat slept."))
+    lab.write("The black cat slept.")
     assert lab.rows()[:3] == ["le", "chat", "noir"]
     assert set(lab.root.locator(".heed-cells tbody td").all_text_contents()) == {""}
     lab.cell(1, 2).click()
@@ -281,8 +264,8 @@ def test_a_sentence_of_ones_own(lab: Lab) -> None:
 
 
 def test_a_mark_asks_nobody_and_is_drawn_once(lab: Lab) -> None:
-    lab.answered(lambda: lab.press("Your own sentence"))
-    lab.answered(lambda: lab.root.get_by_label(OWN).fill("The black cat slept."))
+    lab.after(lambda: lab.press("Your own sentence"))
+    lab.write("The black cat slept.")
     before = lab.root.get_attribute("data-count")
     lab.page.evaluate(
         """() => {
@@ -322,26 +305,27 @@ def test_nothing_is_marked_in_a_sentence_that_is_not_there(
     assert lab.text("left").startswith("0 of ")
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "Type an English sentence"),
-        (MARKUP, ""),
-        ("the cat " * 250, "Only the first 60 of 500"),
-        ("🐈 👩🏽‍🚀 שלום مرحبا", "none of these words"),
-        ("1992 3,000 2:30", ""),
-    ],
-    ids=["empty", "markup", "500 words", "emoji and right to left", "digits"],
-)
+TOLD = {
+    "empty": "Type an English sentence",
+    "blank": "Type an English sentence",
+    "markup": "read as <unk>: <",
+    "500 words": "Only the first 60 of 500",
+    "emoji": "read as <unk>: ",
+    "right to left": "שלום",
+    "only unknown words": "none of these words",
+    "one long word": "none of these words",
+}
+
+
+@pytest.mark.parametrize(("text", "told"), [(NASTY[name], TOLD[name]) for name in TOLD], ids=TOLD)
 def test_strange_texts_are_text(lab: Lab, text: str, told: str) -> None:
-    lab.answered(lambda: lab.press("Your own sentence"))
-    box = lab.root.get_by_label(OWN)
-    lab.answered(lambda: box.fill("The cat."))
-    lab.answered(lambda: box.fill(text))
+    lab.after(lambda: lab.press("Your own sentence"))
+    lab.write("The cat.")
+    lab.write(text)
     assert told in lab.text("predict > .heed-status")
     assert lab.root.locator("img, b").count() == 0
     assert lab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    lab.answered(lambda: box.fill("The cat."))
+    lab.write("The cat.")
     assert len(lab.rows()) > 1
 
 
@@ -380,8 +364,8 @@ def test_a_phone(lab: Lab) -> None:
 def test_the_network_may_go_away(lab: Lab) -> None:
     lab.page.context.set_offline(True)
     try:
-        lab.answered(lambda: lab.press("Your own sentence"))
-        lab.answered(lambda: lab.root.get_by_label(OWN).fill("The cat slept."))
+        lab.after(lambda: lab.press("Your own sentence"))
+        lab.write("The cat slept.")
         assert "chat" in lab.rows()
     finally:
         lab.page.context.set_offline(False)

@@ -7,9 +7,12 @@
 import {answered, asker} from "./asking.js";
 import {button, choice, slider, textBox, toggle} from "./controls.js";
 import {h, replace, setText, unique} from "./dom.js";
-import {changes, largest, loudest, wordLine} from "./lines.js";
+import {changes} from "./lcs.js";
+import {wordLine} from "./lines.js";
 import {attentionMap} from "./map.js";
-import {say, share} from "./say.js";
+import {largest, loudest} from "./numbers.js";
+import {END, remarks} from "./reading.js";
+import {sayer, share} from "./say.js";
 
 const NEUTRAL = { temperature: 1, hidden: [], look: "own", only: -1, rows: {} };
 const WATCHED = ["text", ...Object.keys(NEUTRAL), "shuffle", "width", "copy"];
@@ -19,12 +22,11 @@ const EXAMPLES = ["short", "mirror", "name", "long"];
 const PACE = 130; // ms a word, while a new sentence is written
 const LONGEST = 2600; // ms for a whole sentence
 const WIDE = 560; // px; where there is less room, the experiments are folded at first
-const END = "</s>";
 const NOBODY = { side: "none", index: -1 };
 
 export function render({ model, el }) {
   const strings = model.get("strings");
-  const words = (key, values) => say(strings, `alignment.${key}`, values);
+  const tell = sayer(strings, "alignment");
   const ask = asker(model);
   const asleep = Boolean(model.get("asleep")); // a page without its model: there is only to look
   const quiet = matchMedia("(prefers-reduced-motion: reduce)");
@@ -41,18 +43,18 @@ export function render({ model, el }) {
   // ------------------------------------------------------------------ what stands there
 
   const box = textBox({
-    label: words("text"),
+    label: tell("text"),
     value: model.get("text") ?? "",
-    placeholder: words("placeholder"),
+    placeholder: tell("placeholder"),
     onInput: askFor,
   });
-  const examples = exampleTexts(model, words).map(([label, text]) =>
+  const examples = exampleTexts(model, tell).map(([label, text]) =>
     button({ label, title: text, quiet: true, onPress: () => askFor(text) }),
   );
   const saysId = unique("says");
   const says = h("p", { class: "heed-line-says", id: saysId });
   const english = wordLine({
-    label: words("english"),
+    label: tell("english"),
     lang: "en",
     saysId,
     onAt: (index) => look({ side: "english", index }),
@@ -61,7 +63,7 @@ export function render({ model, el }) {
     onAcross: (j) => french.focus(largest(seen.weights.map((row) => row[j] ?? 0))),
   });
   const french = wordLine({
-    label: words("french"),
+    label: tell("french"),
     lang: "fr",
     saysId,
     onAt: (index) => look({ side: "french", index }),
@@ -73,7 +75,7 @@ export function render({ model, el }) {
   const score = h("p", { class: "heed-score" });
   const alone = h("div", { class: "heed-alone", hidden: true });
 
-  const map = attentionMap({ strings, label: words("map") });
+  const map = attentionMap({ strings, label: tell("map") });
   map.onCursor((row, column) => {
     if (row >= 0) look({ side: "french", index: row, from: "map" });
     else if (column >= 0) look({ side: "english", index: column, from: "map" });
@@ -86,66 +88,66 @@ export function render({ model, el }) {
   });
 
   const temperature = slider({
-    label: words("temperature"),
+    label: tell("temperature"),
     min: 0.1,
     max: 5,
     step: 0.1,
     value: model.get("temperature") ?? 1,
     format: (value) => value.toFixed(1),
-    help: words("temperature.help"),
+    help: tell("temperature.help"),
     onInput: (value) => send({ temperature: value }),
   });
   const looks = choice({
-    label: words("look"),
-    options: LOOKS.map((value) => ({ value, label: words(`look.${value}`) })),
+    label: tell("look"),
+    options: LOOKS.map((value) => ({ value, label: tell(`look.${value}`) })),
     value: model.get("look") ?? "own",
     onInput: force,
   });
   const lookHelp = h("p", { class: "heed-help" });
   const again = button({
-    label: words("again"),
+    label: tell("again"),
     quiet: true,
     onPress: () => send({ shuffle: (model.get("shuffle") ?? 0) + 1 }),
   });
   const reach = choice({
-    label: words("reach"),
+    label: tell("reach"),
     options: [
-      { value: "all", label: words("reach.all") },
-      { value: "one", label: words("reach.one", { word: "…" }) },
+      { value: "all", label: tell("reach.all") },
+      { value: "one", label: tell("reach.one", { word: "…" }) },
     ],
     value: "all",
     onInput: (value) => send({ only: value === "one" ? chosenStep() : -1 }),
   });
   const oneWord = reach.element.querySelectorAll("label span")[1];
   const width = slider({
-    label: words("beam"),
+    label: tell("beam"),
     min: 1,
     max: 5,
     step: 1,
     value: model.get("width") ?? 1,
-    format: (value) => words(value === 1 ? "beam.greedy" : "beam.width", { width: value }),
-    help: words("beam.help"),
+    format: (value) => tell(value === 1 ? "beam.greedy" : "beam.width", { width: value }),
+    help: tell("beam.help"),
     onInput: (value) => send({ width: value }),
   });
   const copy = toggle({
-    label: words("copy"),
+    label: tell("copy"),
     value: model.get("copy"),
-    help: words("copy.help"),
+    help: tell("copy.help"),
     onInput: (value) => send({ copy: value }),
   });
-  const reset = button({ label: words("reset"), onPress: letGo });
+  const reset = button({ label: tell("reset"), onPress: letGo });
 
   const experiments = h(
     "details",
     { class: "heed-experiments" },
-    h("summary", null, words("experiments")),
-    h("p", null, words("question")),
+    h("summary", null, tell("experiments")),
+    h("p", null, tell("question")),
     h(
       "div",
       { class: "heed-trials" },
       h("div", null, looks.element, lookHelp, again.element, reach.element),
       h("div", null, temperature.element, width.element),
-      h("div", null, copy.element, h("p", { class: "heed-help" }, words("hide.help")), reset.element),
+      h("div", null, copy.element, h("p", { class: "heed-help" }, tell("hide.help")), reset.element),
     ),
   );
   // Folded on a phone, where the map should be the first thing to see.
@@ -159,16 +161,16 @@ export function render({ model, el }) {
     box.element,
     h(
       "div",
-      { class: "heed-examples", role: "group", "aria-label": words("examples"), hidden: asleep },
-      h("span", { class: "heed-examples-word", "aria-hidden": "true" }, words("examples")),
+      { class: "heed-examples", role: "group", "aria-label": tell("examples"), hidden: asleep },
+      h("span", { class: "heed-examples-word", "aria-hidden": "true" }, tell("examples")),
       examples.map((each) => each.element),
     ),
     status,
     h(
       "div",
       { class: "heed-sentences" },
-      sentence(words("english"), english.element),
-      sentence(words("french"), french.element),
+      sentence(tell("english"), english.element),
+      sentence(tell("french"), french.element),
       says,
     ),
     experiments,
@@ -203,7 +205,7 @@ export function render({ model, el }) {
     if (hidden.includes(column)) {
       send({ hidden: hidden.filter((each) => each !== column) });
     } else if (hidden.length + 1 >= seen.source.length) {
-      tell(words("hide.last"));
+      notify(tell("hide.last"));
     } else {
       const rows = {};
       for (const [step, keys] of Object.entries(model.get("rows") ?? {})) {
@@ -236,7 +238,7 @@ export function render({ model, el }) {
   function pickCell(row, column) {
     if (model.get("look") !== "yours" || stale()) return;
     if ((model.get("hidden") ?? []).includes(column)) {
-      tell(words("pick.hidden", { word: seen.source[column] }));
+      notify(tell("pick.hidden", { word: seen.source[column] }));
       return;
     }
     const rows = { ...(model.get("rows") ?? {}) };
@@ -271,7 +273,7 @@ export function render({ model, el }) {
     else look(NOBODY);
   }
 
-  function tell(text) {
+  function notify(text) {
     notice = text;
     drawStatus();
   }
@@ -337,8 +339,8 @@ export function render({ model, el }) {
   }
 
   function describe(text, marks) {
-    const notes = marks.filter((mark) => mark !== "end").map((mark) => words(`is.${mark}`));
-    return [text === END ? words("end") : text, ...notes].join(", ");
+    const notes = marks.filter((mark) => mark !== "end").map((mark) => tell(`is.${mark}`));
+    return [text === END ? tell("end") : text, ...notes].join(", ");
   }
 
   const selected = () => (at.side === "french" ? at.index : pinned);
@@ -384,66 +386,57 @@ export function render({ model, el }) {
   function sentenceOf({ side, index }) {
     if (!seen.target.length) return "";
     if (side === "french" && index < seen.target.length) {
-      const parts = [words("says.french", { word: shownWord(index), looks: lookList(index) })];
+      const parts = [tell("says.french", { word: shownWord(index), looks: lookList(index) })];
       if (seen.target[index] === "<unk>") {
         const key = shownWord(index) === "<unk>" ? "says.unknown" : "says.copied";
         const most = largest(seen.weights[index].slice(0, -1));
-        parts.push(words(key, { word: seen.source[most] }));
+        parts.push(tell(key, { word: seen.source[most] }));
       }
-      parts.push(words("says.sure", { probability: share(seen.probability[index] ?? 0) }));
+      parts.push(tell("says.sure", { probability: share(seen.probability[index] ?? 0) }));
       return parts.join(" ");
     }
     if (side === "english" && index < seen.source.length) {
       const word = seen.source[index];
-      if ((model.get("hidden") ?? []).includes(index)) return words("says.hidden", { word });
+      if ((model.get("hidden") ?? []).includes(index)) return tell("says.hidden", { word });
       const found = loudest(seen.weights.map((row) => row[index] ?? 0));
       const looks = found.map(([i, weight]) => one(shownWord(i), weight)).join(", ");
-      const parts = [words(looks ? "says.english" : "says.nobody", { word, looks })];
-      if (!seen.known[index]) parts.push(words("says.new"));
+      const parts = [tell(looks ? "says.english" : "says.nobody", { word, looks })];
+      if (!seen.known[index]) parts.push(tell("says.new"));
       return parts.join(" ");
     }
-    return words("says.hint");
+    return tell("says.hint");
   }
 
-  const one = (word, weight) => words("says.one", { word, weight: share(weight) });
+  const one = (word, weight) => tell("says.one", { word, weight: share(weight) });
   const lookList = (i) =>
     loudest(seen.weights[i] ?? [])
       .map(([j, weight]) => one(seen.source[j], weight))
-      .join(", ") || words("says.everywhere");
+      .join(", ") || tell("says.everywhere");
 
   function drawControls() {
     root.setAttribute("aria-busy", String(stale()));
     reach.disabled = stale(); // it names a word
     const value = model.get("look") ?? "own";
-    setText(lookHelp, words(`look.${value}.help`));
+    setText(lookHelp, tell(`look.${value}.help`));
     again.element.hidden = value !== "shuffled";
     reach.element.hidden = value !== "uniform" && value !== "shuffled";
     const only = model.get("only") ?? -1;
     reach.value = only >= 0 ? "one" : "all";
     const step = only >= 0 ? only : pinned >= 0 ? pinned : 0;
     const word = step < seen.target.length ? shownWord(step) : "…";
-    setText(oneWord, words("reach.one", { word }));
+    setText(oneWord, tell("reach.one", { word }));
     reset.disabled = !(steered() || (model.get("width") ?? 1) !== 1);
   }
 
   function drawStatus() {
-    const { message } = seen;
-    const lines = [];
-    if (notice) lines.push(notice);
-    if (message) lines.push(words(`message.${message}`, { read: seen.read, of: seen.of }));
-    const unknown = seen.source.filter((_, j) => !seen.known[j]);
-    if (unknown.length && message !== "unknown") {
-      const some = [...new Set(unknown)].slice(0, 5).join("’, ‘");
-      lines.push(words(unknown.length > 1 ? "unknown.many" : "unknown.one", { words: some }));
-    }
-    setText(status, lines.join(" "));
+    setText(status, `${notice} ${remarks(seen, strings, tell)}`.trim());
   }
 
   function drawAlone() {
     const { target, log_prob: now } = seen;
     score.hidden = !target.length;
     const each = Math.exp(now / Math.max(1, target.length));
-    setText(score, words("score", { log: signed(now), each: share(each) }));
+    setText(score, tell("score", { log: signed(now), each: share(each) }));
     alone.hidden = !seen.alone;
     if (!seen.alone) return;
     const [before, after] = [seen.alone.target, target].map((list) =>
@@ -462,26 +455,26 @@ export function render({ model, el }) {
       h(
         "p",
         { lang: "fr" },
-        h("span", { class: "heed-side", lang: "en" }, words("alone")),
+        h("span", { class: "heed-side", lang: "en" }, tell("alone")),
         " ",
         line(before, gone, "del"),
       ),
       h(
         "p",
         { lang: "fr" },
-        h("span", { class: "heed-side", lang: "en" }, words("now")),
+        h("span", { class: "heed-side", lang: "en" }, tell("now")),
         " ",
         line(after, come, "ins"),
       ),
-      h("p", null, words(same ? "same" : "different"), " ", surer(now, seen.alone.log_prob)),
+      h("p", null, tell(same ? "same" : "different"), " ", surer(now, seen.alone.log_prob)),
     );
   }
 
   function surer(now, before) {
     const gap = now - before;
     const values = { now: signed(now), before: signed(before), times: times(Math.abs(gap)) };
-    if (Math.abs(gap) < 0.05) return words("sure.same", values);
-    return words(gap < 0 ? "sure.less" : "sure.more", values);
+    if (Math.abs(gap) < 0.05) return tell("sure.same", values);
+    return tell(gap < 0 ? "sure.less" : "sure.more", values);
   }
 
   // ------------------------------------------------------------------ written word by word
@@ -576,10 +569,10 @@ function read(answer) {
   };
 }
 
-function exampleTexts(model, words) {
+function exampleTexts(model, tell) {
   const given = model.get("examples");
   if (given?.length) return given.map((text) => [text, text]);
-  return EXAMPLES.map((name) => [words(`example.${name}`), words(`example.${name}.text`)]);
+  return EXAMPLES.map((name) => [tell(`example.${name}`), tell(`example.${name}.text`)]);
 }
 
 function sentence(name, line) {

@@ -1,12 +1,15 @@
 // The bottleneck lab: a story grows word by word, and comes back through one vector and with
-// attention. Settings: text. Reads besides: story, examples, backward, answer, strings.
+// attention.
+//
+// Settings: text. Reads besides: story, examples, backward, answer, strings.
 
 import {asker} from "./asking.js";
 import {button, group, slider, textBox} from "./controls.js";
 import {h, setText} from "./dom.js";
 import {diverging} from "./palette.js";
-import {say} from "./say.js";
-import {END, isWord, markedLine} from "./sentence.js";
+import {END, isWord, remarks} from "./reading.js";
+import {sayer} from "./say.js";
+import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
 const EXAMPLES = ["short", "question", "strange"];
@@ -218,7 +221,7 @@ function vector(tell, backward) {
 
 export function render({ model, el }) {
   const strings = model.get("strings");
-  const tell = (key, values) => say(strings, `bottleneck.${key}`, values);
+  const tell = sayer(strings, "bottleneck");
   const ask = asker(model);
   const stops = tellings(model.get("story") ?? []);
   const placeOf = (text) => stops.find((stop) => letters(stop.text) === letters(text))?.words;
@@ -275,18 +278,6 @@ export function render({ model, el }) {
     }, QUIET);
   }
 
-  function remarks(answer) {
-    const strange = answer.source.filter((word, i) => !answer.known[i] && word !== END);
-    const said = [];
-    if (answer.message) said.push(tell(answer.message, { read: answer.read, of: answer.of }));
-    if (strange.length) {
-      const list = [...new Set(strange)].slice(0, 8);
-      const more = new Set(strange).size > list.length ? " …" : "";
-      said.push(tell("strange", { words: list.join(", ") + more }));
-    }
-    return said.join(" ");
-  }
-
   function draw() {
     const answer = model.get("answer");
     if (!answer?.fixed) return;
@@ -311,7 +302,7 @@ export function render({ model, el }) {
       nothing || answer.attended.finished ? "" : tell("unfinished"),
     );
     const seen = throughput(answer);
-    setText(note, remarks(answer));
+    setText(note, remarks(answer, strings, tell));
     note.hidden = !note.textContent;
     setText(count, nothing ? tell("nothing") : tell("count", { n: seen.n, m: seen.of }));
     speak([count.textContent, note.textContent].filter(Boolean).join(" "));

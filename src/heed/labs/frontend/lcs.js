@@ -1,7 +1,10 @@
 // The longest run of words that two sentences have in the same order, gaps allowed: what "came
 // through" means. The same dynamic programme as `common` in heed/viz/bottleneck.py, ties included.
+//
+//   common(hypothesis, reference)   [place in the one, place in the other] of each such word; of
+//                                   several longest runs the earliest
+//   changes(now, before)            for each word of `now` whether it is no part of that run
 
-/** Pairs of positions [in hypothesis, in reference]; of several longest runs the earliest one. */
 export function common(hypothesis, reference) {
   const rows = hypothesis.length;
   const columns = reference.length;
@@ -30,4 +33,10 @@ export function common(hypothesis, reference) {
     }
   }
   return pairs;
+}
+
+export function changes(now, before) {
+  const changed = new Array(now.length).fill(true);
+  for (const [i] of common(now, before)) changed[i] = false;
+  return changed;
 }

@@ -1,11 +1,14 @@
 // Watch it being learnt: the map of a sentence at some thirty moments of training.
+//
 // Settings: sentence, moment. Reads besides: data, strings. No model answers: all is in `data`.
+
 import {button, slider} from "./controls.js";
 import {h, setText, unique} from "./dom.js";
 import {common} from "./lcs.js";
 import {attentionMap} from "./map.js";
-import {say} from "./say.js";
-import {END, isWord, markedLine} from "./sentence.js";
+import {END, isWord} from "./reading.js";
+import {sayer} from "./say.js";
+import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
 
 const BEAT = 450; // milliseconds from one moment to the next while it plays
@@ -171,7 +174,7 @@ function curves({ tell, number, steps, loss, onMoment }) {
 
 export function render({ model, el }) {
   const strings = model.get("strings");
-  const tell = (key, values) => say(strings, `learning.${key}`, values);
+  const tell = sayer(strings, "learning");
   const { steps, loss, inputs } = model.get("data");
   const language = el.closest("[lang]")?.lang || "en";
   const number = (n) => n.toLocaleString(language);

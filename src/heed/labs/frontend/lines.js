@@ -1,18 +1,20 @@
 // A sentence as a line of words, each a button: one tab stop, arrow keys inside.
+//
+//   wordLine({label, lang, saysId, onAt, onAway, onPick, onAcross})
+//       -> {element, draw, tint, light, focus, word, indexOf}
+//       saysId: the line that says what a word is about, read out with it
+//       onAt(i): the pointer or the focus is on word i; onAway(): on none any more
+//       onPick(i): click, tap, Enter or space; onAcross(i, way): arrow up (−1) or down (1)
+//       draw(words): [{text, said, marks: ["unknown", …], pressed: true | false | undefined}]
+//       tint(weights): a share of colour for each word, and the number beneath it; null takes it away
+//       light(i): word i is the one that is spoken of; −1 for none
+//       focus(i): put the keyboard there; word(i) -> its button; indexOf(button) -> i
+
 import {h} from "./dom.js";
-import {common} from "./lcs.js";
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 const ACROSS = { ArrowUp: -1, ArrowDown: 1 };
 
-/**
- * onAt(i): the pointer or the focus is on word i; onAway(): on none any more.
- * onPick(i): click, tap, Enter or space. onAcross(i, way): arrow up (−1) or down (1).
- * draw(words): [{text, said, marks: ["unknown", …], pressed: true | false | undefined}]
- * tint(weights): a share of colour for each word, and the number beneath it; null takes it away.
- * light(i): word i is the one that is spoken of; −1 for none.
- * saysId: the line that says what a word is about, read out with it.
- */
 export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }) {
   const buttons = [];
   let shown = 0;
@@ -107,24 +109,4 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
     word: (i) => buttons[i],
     indexOf: (button) => buttons.indexOf(button),
   };
-}
-
-/** For each word of `now` whether it is no part of what it shares with `before`. */
-export function changes(now, before) {
-  const changed = new Array(now.length).fill(true);
-  for (const [i] of common(now, before)) changed[i] = false;
-  return changed;
-}
-
-/** The place of the largest number; the first of equals. */
-export function largest(numbers) {
-  let best = 0;
-  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
-  return best;
-}
-
-/** [place, weight] of what is worth saying, largest first. */
-export function loudest(weights, { least = 0.05, most = 4 } = {}) {
-  const places = weights.map((weight, i) => [i, weight]).filter(([, weight]) => weight >= least);
-  return places.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most);
 }

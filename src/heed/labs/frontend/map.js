@@ -24,7 +24,7 @@
 
 import {h, replace, setText, unique} from "./dom.js";
 import {colour} from "./palette.js";
-import {say, share} from "./say.js";
+import {sayer, share} from "./say.js";
 import {same} from "./store.js";
 
 const WRITTEN = 0.05; // smaller weights are left to the colour
@@ -33,14 +33,14 @@ const THROTTLE = 250;
 const LARGE = 24; // words a side, from which cells are small
 
 export function attentionMap({ strings, label }) {
-  const words = (key, values) => say(strings, `map.${key}`, values);
+  const tell = sayer(strings, "map");
   const heads = h("tr", null);
   const body = h("tbody", null);
   const corner = h(
     "td",
     { class: "heed-corner" },
-    h("span", { class: "heed-axis-key" }, words("key")),
-    h("span", { class: "heed-axis-query" }, words("query")),
+    h("span", { class: "heed-axis-key" }, tell("key")),
+    h("span", { class: "heed-axis-query" }, tell("query")),
   );
   heads.append(corner);
   const saysId = unique("says");
@@ -62,9 +62,9 @@ export function attentionMap({ strings, label }) {
     h("span", null, "0"),
     h("span", { class: "heed-scale" }),
     h("span", null, "1"),
-    h("span", { class: "heed-legend-word" }, words("weight")),
+    h("span", { class: "heed-legend-word" }, tell("weight")),
   );
-  const numbers = numberTable(words);
+  const numbers = numberTable(tell);
   const element = h(
     "div",
     { class: "heed-map" },
@@ -326,26 +326,26 @@ export function attentionMap({ strings, label }) {
     const [row, column] = cursor ?? [marks.row ?? -1, -1];
     if (marks.blank) {
       return row >= 0 && column >= 0
-        ? words("cell", { query: query[row], key: key[column] })
-        : words(marks.pick ? "hint.pick" : "hint");
+        ? tell("cell", { query: query[row], key: key[column] })
+        : tell(marks.pick ? "hint.pick" : "hint");
     }
     if (row >= 0) {
       const order = best(weights[row]);
       const looks = [...(column >= 0 ? [column] : []), ...order.filter((j) => j !== column)]
         .slice(0, SPOKEN)
-        .map((j) => words("look", { key: key[j], weight: share(weights[row][j] ?? 0) }));
-      return words("row", { query: query[row], looks: looks.join(", ") });
+        .map((j) => tell("look", { key: key[j], weight: share(weights[row][j] ?? 0) }));
+      return tell("row", { query: query[row], looks: looks.join(", ") });
     }
     if (column >= 0) {
       const given = weights.map((each) => each[column] ?? 0);
       const looks = best(given).map((i) =>
-        words("look", { key: query[i], weight: share(given[i]) }),
+        tell("look", { key: query[i], weight: share(given[i]) }),
       );
       return looks.length
-        ? words("column", { key: key[column], looks: looks.join(", ") })
-        : words("nobody", { key: key[column] });
+        ? tell("column", { key: key[column], looks: looks.join(", ") })
+        : tell("nobody", { key: key[column] });
     }
-    return words("hint");
+    return tell("hint");
   }
 
   return {
@@ -399,16 +399,16 @@ function stepped({ key, ctrlKey }, row, column, rows, columns) {
 }
 
 // The same numbers as plain text, to read and to copy. Made when it is opened.
-function numberTable(words) {
+function numberTable(tell) {
   const table = h("table", null);
   const note = h("span", { role: "status", class: "heed-note" });
-  const copy = h("button", { type: "button", class: "heed-button heed-quiet" }, words("copy"));
+  const copy = h("button", { type: "button", class: "heed-button heed-quiet" }, tell("copy"));
   const box = h("div", { class: "heed-scroll", tabindex: 0, role: "region" }, table);
-  box.setAttribute("aria-label", words("numbers"));
+  box.setAttribute("aria-label", tell("numbers"));
   const element = h(
     "details",
     { class: "heed-numbers" },
-    h("summary", null, words("numbers")),
+    h("summary", null, tell("numbers")),
     h("p", null, copy, note),
     box,
   );
@@ -421,7 +421,7 @@ function numberTable(words) {
     const cell = (weight) => h("td", null, (weight ?? 0).toFixed(4));
     replace(
       table,
-      h("caption", null, words("numbers.caption")),
+      h("caption", null, tell("numbers.caption")),
       h(
         "thead",
         null,
@@ -455,13 +455,13 @@ function numberTable(words) {
   copy.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(asText());
-      setText(note, words("copied"));
+      setText(note, tell("copied"));
     } catch {
       const range = document.createRange();
       range.selectNodeContents(table);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      setText(note, words("selected"));
+      setText(note, tell("selected"));
     }
   });
   element.addEventListener("toggle", fill);

@@ -4,17 +4,17 @@
 import {answered, asker} from "./asking.js";
 import {button, textBox} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
-import {largest} from "./lines.js";
 import {attentionMap} from "./map.js";
-import {say, share} from "./say.js";
+import {largest} from "./numbers.js";
+import {END, remarks} from "./reading.js";
+import {sayer, share} from "./say.js";
 
-const END = "</s>";
 const TALLY = "heed-predict-tally";
 const WATCHED = ["example", "examples", "text", "marks", "shown", "answer"];
 
 export function render({ model, el }) {
   const strings = model.get("strings");
-  const words = (key, values) => say(strings, `predict.${key}`, values);
+  const tell = sayer(strings, "predict");
   const ask = asker(model);
   const examples = () => model.get("examples") ?? [];
 
@@ -24,7 +24,7 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ what stands there
 
-  const map = attentionMap({ strings, label: words("map") });
+  const map = attentionMap({ strings, label: tell("map") });
   map.onPick(mark);
   map.element.addEventListener("keydown", () => (byKey = true), true);
   map.element.addEventListener("pointerdown", () => (byKey = false), true);
@@ -32,25 +32,25 @@ export function render({ model, el }) {
   const place = h("span", { class: "heed-place" });
   const task = h("p", { class: "heed-task" });
   const box = textBox({
-    label: words("text"),
+    label: tell("text"),
     value: model.get("text") ?? "",
-    placeholder: words("placeholder"),
+    placeholder: tell("placeholder"),
     onInput: (text) => begin({ example: -1, text }),
   });
   const status = h("p", { class: "heed-status", role: "status" });
   const left = h("p", { class: "heed-left", "aria-live": "polite" });
-  const reveal = button({ label: words("reveal"), onPress: show });
-  const again = button({ label: words("again"), quiet: true, onPress: () => begin({}) });
-  const next = button({ label: words("next"), onPress: () => begin({ example: following() }) });
-  const toOwn = button({ label: words("own"), quiet: true, onPress: turnToOwn });
-  const forget = button({ label: words("forget"), quiet: true, onPress: startOver });
+  const reveal = button({ label: tell("reveal"), onPress: show });
+  const again = button({ label: tell("again"), quiet: true, onPress: () => begin({}) });
+  const next = button({ label: tell("next"), onPress: () => begin({ example: following() }) });
+  const toOwn = button({ label: tell("own"), quiet: true, onPress: turnToOwn });
+  const forget = button({ label: tell("forget"), quiet: true, onPress: startOver });
   const verdict = h("div", { class: "heed-verdict", tabindex: "-1" });
   const tally = h("span", { class: "heed-tally" });
   const legend = h("p", { class: "heed-rings" });
   const root = h(
     "div",
     { class: "heed-sheet heed-predict" },
-    h("p", { class: "heed-question" }, words("question"), " ", place),
+    h("p", { class: "heed-question" }, tell("question"), " ", place),
     box.element,
     status,
     task,
@@ -159,32 +159,28 @@ export function render({ model, el }) {
     );
     const rows = seen.query.length;
     map.element.hidden = !rows;
-    setText(place, mine ? "" : words("place", { number: number() + 1, of: examples().length }));
+    setText(place, mine ? "" : tell("place", { number: number() + 1, of: examples().length }));
     box.element.hidden = !mine;
     if (box.value !== (model.get("text") ?? "")) box.value = model.get("text") ?? "";
     toOwn.element.hidden = mine || Boolean(model.get("asleep"));
-    setText(task, rows && !open ? words("task") : "");
+    setText(task, rows && !open ? tell("task") : "");
     task.hidden = !rows || open;
     const done = Object.keys(given).length;
-    setText(left, open || !rows ? "" : words("left", { done, rows }));
+    setText(left, open || !rows ? "" : tell("left", { done, rows }));
     reveal.element.hidden = open || !rows || hold;
     again.element.hidden = !open;
     next.element.hidden = !examples().length || (!open && !mine);
-    setText(status, mine ? message() : "");
+    const read = model.get("answer") ?? {};
+    setText(status, mine && !hold ? remarks(read, strings, tell) : "");
     status.hidden = !mine;
     drawLegend(open);
     drawVerdict(open);
     drawTally();
   }
 
-  function message() {
-    const { message: what, read, of } = model.get("answer") ?? {};
-    return what ? words(`message.${what}`, { read, of }) : "";
-  }
-
   function drawLegend(open) {
     const entry = (kind) =>
-      h("span", { class: "heed-ring-entry" }, h("i", { class: `heed-key-${kind}` }), words(kind));
+      h("span", { class: "heed-ring-entry" }, h("i", { class: `heed-key-${kind}` }), tell(kind));
     const gold = open && seen.sure.length + seen.possible.length > 0;
     legend.hidden = !open;
     replace(legend, entry("mine"), gold ? [entry("sure"), entry("possible")] : null);
@@ -197,20 +193,20 @@ export function render({ model, el }) {
     const lines = [];
     if (found.marked) {
       lines.push(
-        h("p", { class: "heed-result" }, words("score", { hits: found.hits, of: found.marked })),
-        h("p", null, words("mean", { mean: share(found.mean) })),
+        h("p", { class: "heed-result" }, tell("score", { hits: found.hits, of: found.marked })),
+        h("p", null, tell("mean", { mean: share(found.mean) })),
       );
       lines.push(h("p", null, surprise(found)));
     } else {
-      lines.push(h("p", null, words("unmarked")));
+      lines.push(h("p", null, tell("unmarked")));
     }
-    if (found.gold) lines.push(h("p", null, words("gold", found.gold)));
+    if (found.gold) lines.push(h("p", null, tell("gold", found.gold)));
     replace(verdict, lines);
   }
 
   function surprise({ most }) {
-    if (!most) return words("surprise.none");
-    return words("surprise", {
+    if (!most) return tell("surprise.none");
+    return tell("surprise", {
       query: seen.query[most.row],
       mine: seen.key[most.mine],
       mineWeight: share(seen.weights[most.row][most.mine] ?? 0),
@@ -224,7 +220,7 @@ export function render({ model, el }) {
     const sum = (at) => all.reduce((total, each) => total + each[at], 0);
     tally.hidden = forget.element.hidden = !all.length;
     const key = all.length === 1 ? "tally.one" : "tally";
-    setText(tally, words(key, { hits: sum(0), of: sum(1), sentences: all.length }));
+    setText(tally, tell(key, { hits: sum(0), of: sum(1), sentences: all.length }));
   }
 
   const changed = () => setting || draw();

@@ -2,6 +2,7 @@
 //
 //   say(strings, key, values) -> string     fills {name} from values; numbers as they are given.
 //                                           A key that is missing is shown itself, so it is seen.
+//   sayer(strings, prefix) -> tell          tell(key, values): the words of one lab or part
 //   share(number) -> "0.71"                 how weights and probabilities are written everywhere
 
 export function say(strings, key, values = {}) {
@@ -10,6 +11,10 @@ export function say(strings, key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) =>
     Object.hasOwn(values, name) ? String(values[name]) : whole,
   );
+}
+
+export function sayer(strings, prefix) {
+  return (key, values) => say(strings, `${prefix}.${key}`, values);
 }
 
 export function share(number) {

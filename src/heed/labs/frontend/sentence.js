@@ -1,19 +1,13 @@
 // A sentence as a line of text, with marks on the words that need one.
+//
+//   markedLine(name, lang) -> {element, draw(words, marks, after)}      a line under its name
+//       marks: for each word null or {class, said}; neighbours with the same mark share it, and what
+//       is said is said once for all of them, to those who do not see the mark
+//       after: a last remark
+
 import {h} from "./dom.js";
+import {END} from "./reading.js";
 
-export const END = "</s>";
-
-/** No mark of punctuation and no end of the sentence. */
-export function isWord(token) {
-  return token !== END && /[\p{L}\p{N}]/u.test(token);
-}
-
-/**
- * A line under its name: {element, draw(words, marks, after)}.
- * marks: for each word null or {class, said}; neighbours with the same mark share it, and what is
- * said is said once for all of them, to those who do not see the mark.
- * after: a last remark.
- */
 export function markedLine(name, lang) {
   const body = h("span", { class: "heed-line-words", lang, dir: "auto" });
 

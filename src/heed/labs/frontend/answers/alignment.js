@@ -1,4 +1,5 @@
 // The twin of AlignmentLab in heed/labs/alignment.py. A test compares their answers.
+
 import {copied, read} from "../translator.js";
 
 const STEERING = ["temperature", "hidden", "look", "rows", "shuffle", "only"];

@@ -1,7 +1,8 @@
 // What comes back through one vector and what with attention; the twin of BottleneckLab in
 // heed/labs/bottleneck.py. A test compares their answers.
+
 import {common} from "../lcs.js";
-import {largest} from "../lines.js";
+import {largest} from "../numbers.js";
 import {read} from "../translator.js";
 
 export const settings = ["text"];

@@ -710,6 +710,9 @@ def test_notebook_and_page_get_their_own(lab: AlignmentLab) -> None:
     assert data["text/html"] == lab.html()
     assert "application/vnd.jupyter.widget-view+json" in data
     assert lab.html() == AlignmentLab("bahdanau_grammar", text=TEXT).html()  # run again: the same
+    lab.close()
+    data, _ = lab._repr_mimebundle_()
+    assert data == {"text/plain": f"AlignmentLab({TEXT!r})", "text/html": lab.html()}
 
 
 def test_heed_stays_light() -> None:

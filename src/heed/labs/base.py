@@ -247,9 +247,7 @@ def rounded(value: Any, digits: int) -> Any:
 
 def in_script(value: Any) -> str:
     """JSON that may stand in a <script>: no character of it can end the element."""
-    text = json.dumps(
-        rounded(value, 4), ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+    text = json.dumps(rounded(value, 4), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
     return text.translate(str.maketrans(escapes | {"\u2028": "\\u2028", "\u2029": "\\u2029"}))
 
@@ -384,6 +382,7 @@ class Lab(anywidget.AnyWidget):
     def close(self) -> None:
         _living.discard(self)
         super().close()
+        vars(self).pop("_repr_mimebundle_", None)  # ipywidgets puts None there: nothing to show
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """What a view sends: several settings at once, and one answer to them all."""
@@ -454,6 +453,8 @@ class Lab(anywidget.AnyWidget):
         return f"{type(self).__name__}({shown})"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if self.comm is None:  # closed: there is no view any more
+            return {"text/plain": repr(self), "text/html": self.html()}, {}
         bundle = cast(Any, super()._repr_mimebundle_(**kwargs))
         if bundle is None:
             return None

@@ -164,6 +164,7 @@ def test_a_french_word_shows_where_it_looks(lab: Lab) -> None:
 
 def test_looking_redraws_no_numbers(lab: Lab) -> None:
     lab.root.get_by_text("Numbers", exact=True).click()
+    lab.root.locator(".heed-numbers tbody tr").first.wait_for()
     lab.page.evaluate(
         """() => {
             window.redrawn = 0;

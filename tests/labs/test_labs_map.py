@@ -233,6 +233,7 @@ def test_the_line_follows_a_redraw(map: Map) -> None:
 def test_another_row_is_selected_and_nothing_else_redrawn(map: Map) -> None:
     map.show({"row": 0})
     map.page.get_by_text("Numbers", exact=True).click()
+    expect(map.page.locator(".heed-numbers tbody tr")).to_have_count(3)
     map.page.evaluate(
         """() => {
             window.redrawn = [];

@@ -70,10 +70,8 @@ def look(root: Locator) -> dict[str, Any]:
 def test_the_page_answers_as_python_does(bench: Page, lab: BottleneckLab, text: str) -> None:
     here = bench.evaluate(
         """async ([text, names]) => {
-            const from = (file) => import(new URL(`labs/${file}`, location.href).href);
-            const [runtime, engine] = await Promise.all(
-                ["runtime.js", "answers/bottleneck.js"].map(from));
-            const models = await Promise.all(engine.models(() => names).map(runtime.model));
+            const engine = await import(new URL("labs/answers/bottleneck.js", location.href).href);
+            const models = await Promise.all(engine.models(() => names).map(engine.model));
             return engine.answer((name) => ({text})[name], models);
         }""",
         [text, lab.models],

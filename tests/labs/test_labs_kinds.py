@@ -51,9 +51,9 @@ def test_the_page_can_answer_where_a_model_is_asked(kind: str) -> None:
     assert engine.exists() is bool(LABS[kind].asks)
     if engine.exists():
         exported = re.findall(
-            r"^export (?:async )?(?:const|function) (\w+)", engine.read_text(), re.M
+            r"^export (?:(?:async )?(?:const|function) |\{)(\w+)", engine.read_text(), re.M
         )
-        assert {"settings", "models", "answer"} <= set(exported)
+        assert {"settings", "models", "model", "answer"} <= set(exported)
 
 
 @every_kind

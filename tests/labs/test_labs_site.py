@@ -3,18 +3,22 @@
 import gzip
 import hashlib
 import json
+import shutil
 import urllib.request
 from pathlib import Path
 
 import pytest
-from reader import serving
+from playwright.sync_api import Page
+from reader import ROOT, serving
 
+from heed.experiments.export import read_manifest
 from heed.experiments.graphs import ExportError
 from heed.experiments.table import trained_folder
 from heed.labs.modules import FRONTEND
 from heed.labs.site import RUNTIME, AssetError, copy_assets, exported
 
 NAME = "bahdanau_grammar"
+VENDOR = ROOT / "book" / "_vendor"
 TYPES = {
     ".js": "text/javascript",
     ".mjs": "text/javascript",
@@ -66,13 +70,77 @@ def test_everything_is_where_the_page_looks(out: Path, vendor: Path) -> None:
     }
 
 
-def test_what_is_compressed_is_what_the_manifest_names(out: Path, vendor: Path) -> None:
+def arrived(folder: Path, name: str) -> bytes:
+    """A file of a model, inflated if it lies there compressed."""
+    packed = folder / f"{name}.gz"
+    return gzip.decompress(packed.read_bytes()) if packed.exists() else (folder / name).read_bytes()
+
+
+def test_what_arrives_is_what_the_manifest_names(out: Path, vendor: Path) -> None:
     copy_assets(out, [NAME], vendor=vendor)
     folder = out / "models" / NAME
     files = json.loads((folder / "export.json").read_text("utf-8"))["files"]
+    assert "vocabulary.json" in files
     for name, about in files.items():
-        content = gzip.decompress((folder / f"{name}.gz").read_bytes())
-        assert hashlib.sha256(content).hexdigest() == about["sha256"]
+        assert hashlib.sha256(arrived(folder, name)).hexdigest() == about["sha256"]
+
+
+def of_another_kind(folder: Path, files: dict[str, bytes]) -> None:
+    """Make the model in the folder one that consists of these files."""
+    manifest = json.loads((folder / "export.json").read_text("utf-8"))
+    for name in manifest["files"]:
+        (folder / name).unlink()
+    manifest["files"] = {
+        name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+        for name, content in files.items()
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    (folder / "export.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def test_a_model_may_have_other_files(out: Path, vendor: Path, trained: Path) -> None:
+    files = {"eye.onnx": b"sees", "hand.onnx": b"draws", "scenes.json": b"[]", "one.onnx": b"more"}
+    of_another_kind(trained / NAME, files)
+    copy_assets(out, [NAME], vendor=vendor, trained=trained)
+    folder = out / "models" / NAME
+    assert {file.name.removesuffix(".gz") for file in folder.iterdir()} == {*files, "export.json"}
+    assert {name: arrived(folder, name) for name in files} == files
+
+
+def test_the_page_loads_what_the_manifest_names(
+    bench: Page, assets: Path, tmp_path: Path, trained: Path
+) -> None:
+    """No names of files, no translator: whoever asks makes something of the parts."""
+    graph = (trained / NAME / "encoder.onnx").read_bytes()
+    files = {"eye.onnx": graph, "scenes.json": b'[{"cup": 3}]', "hand.onnx": graph}
+    of_another_kind(trained / NAME, files)
+    copy_assets(tmp_path / "out", [NAME], vendor=VENDOR, trained=trained)
+    (tmp_path / "out" / "models" / NAME).rename(assets / "models" / "other")
+    try:
+        found = bench.evaluate(
+            """async () => {
+                const { model } = await import(new URL("labs/runtime.js", location.href).href);
+                const { ort, manifest, sessions, scenes } = await model("other");
+                return {
+                    tensors: typeof ort.Tensor,
+                    files: Object.keys(manifest.files),
+                    inputs: Object.entries(sessions).map(([n, s]) => [n, s.inputNames]),
+                    scenes,
+                    once: (await model("other")) === (await model("other")),
+                };
+            }"""
+        )
+    finally:
+        shutil.rmtree(assets / "models" / "other")
+    inputs = ["source", "source_lengths"]
+    assert found == {
+        "tensors": "function",
+        "files": list(files),
+        "inputs": [["eye", inputs], ["hand", inputs]],
+        "scenes": [{"cup": 3}],
+        "once": True,
+    }
 
 
 def test_two_builds_give_the_same_bytes(tmp_path: Path, vendor: Path) -> None:
@@ -119,6 +187,6 @@ def test_models_of_all_labs_fit_into_a_page() -> None:
     assert exported()
     for name in exported():
         folder = trained_folder() / name
-        files = [folder / f for f in ("encoder.onnx", "decoder.onnx")]
+        files = [folder / file for file in read_manifest(folder)["files"]]
         weight = sum(len(gzip.compress(file.read_bytes(), 6)) for file in files)
         assert weight < 3_100_000, name

@@ -62,7 +62,7 @@ STEERINGS: list[dict[str, Any]] = [
 ]
 
 ASK = """async ([name, work]) => {
-    const { model } = await import(new URL("labs/runtime.js", location.href).href);
+    const { model } = await import(new URL("labs/translators.js", location.href).href);
     const translator = await model(name);
     const text = async (row) => {  // the bits themselves: as decimals they take seconds
         const url = await new Promise((done) => {
@@ -256,7 +256,7 @@ def test_reading_tells_what_python_tells(bench: Page) -> None:
     found = bench.evaluate(
         """async (texts) => {
             const here = (name) => new URL(`labs/${name}`, location.href).href;
-            const { model } = await import(here("runtime.js"));
+            const { model } = await import(here("translators.js"));
             const { read } = await import(here("translator.js"));
             const models = await Promise.all(["bahdanau_grammar", "seq2seq_grammar"].map(model));
             return texts.map((text) => read(text, ...models));
@@ -273,7 +273,7 @@ def test_a_model_is_loaded_once_and_answers_several_at_a_time(bench: Page) -> No
     """Two labs share a translator and its buffers."""
     same, alone, together = bench.evaluate(
         """async ([name, sentences]) => {
-            const { model } = await import(new URL("labs/runtime.js", location.href).href);
+            const { model } = await import(new URL("labs/translators.js", location.href).href);
             const translator = await model(name);
             const ask = async (words) => (await translator.translate(words)).target.join(" ");
             const alone = [];
@@ -290,7 +290,7 @@ def test_a_model_is_loaded_once_and_answers_several_at_a_time(bench: Page) -> No
 def test_nothing_to_read_is_refused(bench: Page) -> None:
     said = bench.evaluate(
         """async (name) => {
-            const { model } = await import(new URL("labs/runtime.js", location.href).href);
+            const { model } = await import(new URL("labs/translators.js", location.href).href);
             const translator = await model(name);
             const refused = await translator.translate([]).catch((fault) => fault.message);
             return [refused, (await translator.translate(["yes"])).target.length];

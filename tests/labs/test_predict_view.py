@@ -109,9 +109,8 @@ def test_page_and_kernel_give_the_same_answer(
         """async (given) => {
             const at = (path) => new URL(`labs/${path}`, location.href).href;
             const engine = await import(at("answers/predict.js"));
-            const runtime = await import(at("runtime.js"));
             const get = (name) => given[name];
-            const models = await Promise.all(engine.models(get).map(runtime.model));
+            const models = await Promise.all(engine.models(get).map(engine.model));
             return engine.answer(get, models);
         }""",
         given,

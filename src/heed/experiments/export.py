@@ -1,8 +1,8 @@
 """``python -m heed export NAME``: a shipped translator for the page, or one line why not.
 
 Beside the weights come ``encoder.onnx``, ``decoder.onnx`` (see ``heed.experiments.graphs``) and
-``export.json``, which says what they are made from, how to run them, and how far they are from
-PyTorch. Nothing is written unless all bars hold:
+``export.json``, which says what they are made from, how to run them, which files a page needs for
+that, and how far they are from PyTorch. Nothing is written unless all bars hold:
 
 - the graphs compute what PyTorch computes from the same numbers, within 1e-4 (more only where
   PyTorch's own float32 is no closer to its float64, see ``Parity.bars``);
@@ -31,10 +31,11 @@ from heed.data.pairs import Pair
 from heed.data.vocabulary import BOS, PAD
 from heed.evaluation.decoding import translate
 from heed.experiments.cards import compact
-from heed.experiments.checkpoint import checksum, fill
+from heed.experiments.checkpoint import checked, checksum, fill
 from heed.experiments.files import sha256, write_by_rename
 from heed.experiments.graphs import FAMILIES, OPSET, ExportError, Family, Stored, family_of, pack
 from heed.experiments.trained import Trained
+from heed.experiments.translation import VOCABULARY
 from heed.models.translator import DecoderOutput, StepOutput
 
 LARGEST = 4_000_000
@@ -353,20 +354,22 @@ def export(
     if fault is not None:
         raise ExportError(f"{name} is not exported: {fault}")
 
+    decoder = _signature(exported.decoder)
+    words = checked(trained.folder, VOCABULARY, trained.card.files)
     manifest = {
         "experiment": name,
         "model": type(model).__name__,
         "made_from": {WEIGHTS: trained.card.files[WEIGHTS]},
         "files": {
             file: {"sha256": sha256(content), "bytes": len(content)}
-            for file, content in files.items()
+            for file, content in (files | {VOCABULARY: words}).items()
         },
         "storage": _by_kind(parameters),
         "opset": OPSET,
         "encoder": _signature(exported.encoder),
-        "decoder": _signature(exported.decoder),
+        "decoder": decoder,
         "start": dict(family.start),
-        "controls": dict(family.controls),
+        "controls": _controls(family, decoder["inputs"]),
         "parity": asdict(parity),
         "bars": bars,
         "versions": {each: metadata.version(each) for each in ("onnx", "onnxruntime", "torch")},
@@ -417,24 +420,33 @@ def _signature(session: Any) -> dict[str, dict[str, list[Any]]]:
     }
 
 
+def _controls(family: Family, inputs: Mapping[str, list[Any]]) -> dict[str, dict[str, Any]]:
+    """What a page may steer: type, shape (a word is a free size), and what leaves all as it is."""
+    return {
+        name: {"type": {"float": "float32"}.get(kind, kind), "shape": shape, "neutral": neutral}
+        for name, neutral in family.controls.items()
+        for kind, *shape in [inputs[name]]
+    }
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """``export.json``, if both graphs are the ones it describes, made from the weights that lie
+    """``export.json``, if all files are the ones it describes, made from the weights that lie
     beside them; else ``ExportError``, in one line."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_bytes())
-        expected = manifest["made_from"] | {
+        expected = {WEIGHTS: manifest["made_from"][WEIGHTS]} | {
             name: file["sha256"] for name, file in manifest["files"].items()
         }
     except FileNotFoundError:
         raise ExportError(f"{path} is missing: nothing is exported here") from None
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
         raise ExportError(f"{path} is damaged") from None
-    for name in (WEIGHTS, ENCODER, DECODER):
+    for name in expected:
         file = folder / name
         if not file.is_file():
             raise ExportError(f"{file} is missing, though {MANIFEST} lies there")
-        if sha256(file.read_bytes()) != expected.get(name):
+        if sha256(file.read_bytes()) != expected[name]:
             why = (
                 "has changed since the export: export again"
                 if name == WEIGHTS

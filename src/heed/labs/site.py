@@ -2,7 +2,7 @@
 
     OUT/labs/            the front end, as it lies in labs/frontend
     OUT/ort/             onnxruntime-web
-    OUT/models/NAME/     the exported graphs and vocabulary of a model
+    OUT/models/NAME/     export.json and the files that it lists: the graphs of a model, its words
 
 What is large is compressed here, as .gz, since many hosts of static pages compress neither
 WebAssembly nor ONNX; ``frontend/runtime.js`` inflates it.
@@ -13,12 +13,11 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from heed.experiments.export import DECODER, ENCODER, MANIFEST, read_manifest
+from heed.experiments.export import MANIFEST, read_manifest
 from heed.experiments.table import trained_folder
 from heed.labs.modules import FRONTEND
 
 RUNTIME = ("ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
-VOCABULARY = "vocabulary.json"
 _COMPRESSED = {".wasm", ".onnx"}
 
 
@@ -51,8 +50,7 @@ def copy_assets(
         _put(source, out / "ort")
     for name in models:
         folder = (trained or trained_folder()) / name
-        read_manifest(folder)
-        for file in (MANIFEST, VOCABULARY, ENCODER, DECODER):
+        for file in (MANIFEST, *read_manifest(folder)["files"]):
             _put(folder / file, out / "models" / name)
 
 

@@ -108,13 +108,10 @@ class HeedLab extends HTMLElement {
   }
 
   async #load(kind) {
-    const [runtime, engine] = await Promise.all([
-      import("./runtime.js"),
-      import(here(`answers/${kind}.js`)),
-    ]);
+    const engine = await import(here(`answers/${kind}.js`));
     const events = engine.settings.map((name) => `change:${name}`).join(" ");
     this.#model.on(events, () => (this.#changed = true));
-    return { ...engine, fetch: runtime.model };
+    return engine;
   }
 
   // Answer the settings as they are now; what changes meanwhile is answered afterwards, once.
@@ -143,7 +140,7 @@ class HeedLab extends HTMLElement {
       );
       get = (name) => (name in asked ? asked[name] : this.#model.get(name));
       // A lab may come with all it needs to begin with.
-      models = await Promise.all(this.#engine.models(get).map(this.#engine.fetch));
+      models = await Promise.all(this.#engine.models(get).map(this.#engine.model));
     } catch (fault) {
       this.#fail("page.offline", fault);
       return;

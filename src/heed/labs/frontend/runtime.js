@@ -1,13 +1,14 @@
 // onnxruntime-web and the models, from this site's own folders, fetched when first asked for.
 //
-//   model(name) -> Promise of a Translator; a page has one of each, whichever labs ask for it
+//   model(name) -> Promise of {ort, manifest, sessions, …}: for each x.onnx that the manifest lists a
+//       session, sessions.x; for each y.json what it says, as y. A page has one of each, whichever
+//       labs ask for it. What they make of it is their answer modules' affair (see translators.js).
 //   runtime() -> Promise of onnxruntime-web
+//   alone(work) -> Promise of what the work gives: no two pieces of work run at a time
 //
 // Beside the folder of this module lie ort/ (the runtime) and models/NAME/ (see heed/labs/site.py).
 // What is large lies there as .gz, since many hosts of static pages compress neither. One thread:
 // more would need headers that such hosts do not send.
-
-import {Translator, alone} from "./translator.js";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -47,23 +48,37 @@ export function model(name) {
 }
 
 async function fetched(name) {
+  const [ort, { manifest, files }] = await Promise.all([runtime(), listed(name)]);
+  const options = { executionProviders: ["wasm"], logSeverityLevel: 3 };
+  const parts = { ort, manifest, sessions: {} };
+  for (const [file, content] of files) {
+    const [stem, ending] = file.split(".");
+    if (ending === "json") parts[stem] = content;
+    else {
+      const make = () => ort.InferenceSession.create(new Uint8Array(content), options);
+      parts.sessions[stem] = await alone(make);
+    }
+  }
+  return parts;
+}
+
+async function listed(name) {
   const at = (file) => new URL(`models/${name}/${file}`, ROOT).href;
   const json = async (file) => (await found(at(file))).json();
-  const [ort, manifest, vocabulary, ...graphs] = await Promise.all([
-    runtime(),
-    json("export.json"),
-    json("vocabulary.json"),
-    inflated(at("encoder.onnx.gz")),
-    inflated(at("decoder.onnx.gz")),
-  ]);
-  const options = { executionProviders: ["wasm"], logSeverityLevel: 3 };
-  const sessions = [];
-  for (const graph of graphs) {
-    const make = () => ort.InferenceSession.create(new Uint8Array(graph), options);
-    sessions.push(await alone(make));
-  }
-  const [encoder, decoder] = sessions;
-  return new Translator({ ort, manifest, vocabulary, encoder, decoder });
+  const manifest = await json("export.json");
+  const content = (file) => (file.endsWith(".json") ? json(file) : inflated(at(`${file}.gz`)));
+  const fetching = Object.keys(manifest.files).map(async (file) => [file, await content(file)]);
+  return { manifest, files: await Promise.all(fetching) };
+}
+
+let queue = Promise.resolve();
+
+/** Work for the runtime, after all that was asked for before. All models share one stack in its
+ * memory: where two of them run at a time, one overwrites what the other has not read yet. */
+export function alone(work) {
+  const done = queue.then(work);
+  queue = done.catch(() => {});
+  return done;
 }
 
 async function found(address) {

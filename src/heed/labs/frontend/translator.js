@@ -4,7 +4,7 @@
 //   read(text, ...translators) -> {words, source, known, read, of, message}
 //       an English text cut into at most 60 words. source ends with "</s>" and known belongs to it
 //       (every translator has the word); message "" | "empty" | "long" | "unknown".
-//   new Translator({ort, manifest, vocabulary, encoder, decoder})      runtime.js makes them
+//   new Translator({ort, manifest, vocabulary, sessions})      translators.js makes them
 //       .name, .attends
 //       .knows(word) -> boolean
 //       await .translate(words, {width = 1, maxSteps, …steering}) -> {target, tokens, weights,
@@ -19,6 +19,7 @@
 //   copied(hypothesis, words) -> [source index or −1]   for each <unk> of target the source word
 //                                                       that is looked at most
 
+import {alone} from "./runtime.js";
 import {tokenize} from "./text.js";
 
 export const [PAD, BOS, EOS, UNK] = [0, 1, 2, 3];
@@ -92,15 +93,7 @@ function shares(keys, length) {
 
 // ---------------------------------------------------------------------------- the translator
 
-let queue = Promise.resolve();
-
-/** Work for the runtime, after all that was asked for before. All models share one stack in its
- * memory: where two of them run at a time, one overwrites what the other has not read yet. */
-export function alone(work) {
-  const done = queue.then(work);
-  queue = done.catch(() => {});
-  return done;
-}
+const ARRAYS = { float32: Float32Array, bool: Uint8Array };
 
 export class Translator {
   #ort;
@@ -112,11 +105,11 @@ export class Translator {
   #written;
   #states;
 
-  constructor({ ort, manifest, vocabulary, encoder, decoder }) {
+  constructor({ ort, manifest, vocabulary, sessions }) {
     this.#ort = ort;
     this.#manifest = manifest;
-    this.#encoder = encoder;
-    this.#decoder = decoder;
+    this.#encoder = sessions.encoder;
+    this.#decoder = sessions.decoder;
     this.#source = numbered([...SPECIALS, ...vocabulary.source]);
     this.#target = [...SPECIALS, ...vocabulary.target];
     this.#written = numbered(this.#target);
@@ -177,7 +170,7 @@ export class Translator {
   async #begin(words, width, steering) {
     const encoded = await this.#read(words);
     const length = words.length + 1;
-    const run = { width, steering, length, step: 0, fixed: {}, state: {}, kept: null };
+    const run = { width, steering, length, step: 0, fixed: {}, state: {}, kept: null, controls: {} };
     for (const name of this.#states) {
       run.state[name] = repeated(encoded[this.#manifest.start[name]], width);
     }
@@ -194,14 +187,14 @@ export class Translator {
     }
     run.tokens = new BigInt64Array(width);
     run.fixed.token = this.#tensor("int64", run.tokens, [width]);
-    if ("temperature" in wanted) {
-      run.force = new Uint8Array(width);
-      run.forced = new Float32Array(width * length);
-      const temperature = Float32Array.of(steering.temperature ?? 1);
-      run.fixed.temperature = this.#tensor("float32", temperature, []);
-      run.fixed.force = this.#tensor("bool", run.force, [width]);
-      run.fixed.forced = this.#tensor("float32", run.forced, [width, length]);
+    const sizes = { batch: width, source: length };
+    for (const [name, { type, shape, neutral }] of Object.entries(this.#manifest.controls)) {
+      const dims = shape.map((axis) => sizes[axis] ?? axis);
+      const values = new ARRAYS[type](dims.reduce((a, b) => a * b, 1)).fill(Number(neutral));
+      run.controls[name] = values;
+      run.fixed[name] = this.#tensor(type, values, dims);
     }
+    if (steering.temperature !== undefined) run.controls.temperature?.fill(steering.temperature);
     return run;
   }
 
@@ -213,15 +206,16 @@ export class Translator {
       ...run.fixed,
       ...Object.fromEntries(states.map(([n, s]) => [n, this.#tensor("float32", s.data, s.dims)])),
     };
-    const looking = run.force && gaze(run.steering, run.step, run.kept, run.length);
-    if (run.force) run.force.fill(0);
+    const { force, forced } = run.controls;
+    const looking = force && gaze(run.steering, run.step, run.kept, run.length);
+    if (force) force.fill(0);
     if (looking) {
       const own = looking.from && (await this.#decoder.run(feeds)).weights.data;
       for (let slot = 0; slot < run.width; slot += 1) {
         const [start, end] = [slot * run.length, (slot + 1) * run.length];
-        run.forced.set(looking.row ?? looking.from(own.subarray(start, end)), start);
+        forced.set(looking.row ?? looking.from(own.subarray(start, end)), start);
       }
-      run.force.fill(1);
+      force.fill(1);
     }
     const out = await this.#decoder.run(feeds);
     for (const [name] of states) {

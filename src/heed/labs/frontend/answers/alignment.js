@@ -2,6 +2,8 @@
 
 import {copied, read} from "../translator.js";
 
+export {model} from "../translators.js";
+
 const STEERING = ["temperature", "hidden", "look", "rows", "shuffle", "only"];
 
 export const settings = ["text", ...STEERING, "width", "copy"];

@@ -5,6 +5,8 @@ import {common} from "../lcs.js";
 import {largest} from "../numbers.js";
 import {read} from "../translator.js";
 
+export {model} from "../translators.js";
+
 export const settings = ["text"];
 
 export const models = (get) => get("models"); // the one with one vector, the one with attention

@@ -3,6 +3,8 @@
 
 import {read} from "../translator.js";
 
+export {model} from "../translators.js";
+
 export const settings = ["example", "text"];
 
 const chosen = (get) => get("examples")[get("example")];

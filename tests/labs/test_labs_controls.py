@@ -275,6 +275,7 @@ def test_words_are_filled_in(bench: Page) -> None:
             "reading.strange x, y",
         ),
         ({"source": ["x"], "known": [False], "message": "unknown"}, "mine.message.unknown"),
+        ({"source": ["the"], "known": [True], "message": "failed"}, "reading.failed"),
         (
             {"source": ["x"], "known": [False], "message": "long", "read": 60, "of": 90},
             "reading.long 60 90 reading.strange x",

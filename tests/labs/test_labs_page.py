@@ -161,6 +161,38 @@ def test_a_model_that_does_not_come_is_said_in_one_line_and_asked_for_again(
     assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
 
 
+def test_a_runtime_that_came_in_part_is_fetched_again(
+    page: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    lost = re.compile(r"/ort/ort-wasm-simd-threaded\.mjs")
+    page.route(lost, lambda route: route.abort())
+    page.goto(sheet(lab))
+    status = page.locator("heed-lab > .heed-status")
+    expect(status).to_contain_text("could not be fetched", timeout=PATIENCE)
+    page.unroute(lost)
+    write(page, "yes .")
+    page.wait_for_selector(LIVE)
+    assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
+
+
+@pytest.mark.parametrize(
+    "lack",
+    [
+        "delete window.WebAssembly",
+        "delete window.DecompressionStream",
+        "WebAssembly.instantiate = () => Promise.reject(new Error('refused'))",
+    ],
+)
+def test_a_browser_that_cannot_run_models_is_told_so(
+    page: Page, sheet: Callable[[str], str], lab: str, lack: str
+) -> None:
+    page.add_init_script(lack)
+    page.goto(sheet(lab))
+    status = page.locator("heed-lab > .heed-status")
+    expect(status).to_contain_text("This browser cannot run the model", timeout=PATIENCE)
+    assert page.locator(".heed-cells tbody td").count() >= 9
+
+
 def test_only_the_last_of_many_changes_is_answered(
     quiet: Page, sheet: Callable[[str], str], lab: str
 ) -> None:

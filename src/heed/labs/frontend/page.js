@@ -142,7 +142,7 @@ class HeedLab extends HTMLElement {
       // A lab may come with all it needs to begin with.
       models = await Promise.all(this.#engine.models(get).map(this.#engine.model));
     } catch (fault) {
-      this.#fail("page.offline", fault);
+      this.#fail(fault.unable ? "page.unable" : "page.offline", fault);
       return;
     }
     if (this.#again) return; // while the model was on its way the reader has gone further

@@ -18,6 +18,7 @@ export function isWord(token) {
 export function remarks({ source = [], known = [], read, of, message }, strings, tell) {
   const said = [];
   if (message === "long") said.push(say(strings, "reading.long", { read, of }));
+  else if (message === "failed") said.push(say(strings, "reading.failed"));
   else if (message) said.push(tell(`message.${message}`));
   const strange = [...new Set(source.filter((_, i) => known[i] === false))];
   if (strange.length && message !== "unknown") {

@@ -4,6 +4,7 @@
 //       session, sessions.x; for each y.json what it says, as y. A page has one of each, whichever
 //       labs ask for it. What they make of it is their answer modules' affair (see translators.js).
 //   runtime() -> Promise of onnxruntime-web
+//   both fail with an error that is `unable` if this browser cannot run models at all
 //   alone(work) -> Promise of what the work gives: no two pieces of work run at a time
 //
 // Beside the folder of this module lie ort/ (the runtime) and models/NAME/ (see heed/labs/site.py).
@@ -24,13 +25,20 @@ export function runtime() {
 }
 
 async function load() {
+  if (!globalThis.WebAssembly || !globalThis.DecompressionStream) {
+    throw unable(new Error("this browser has no WebAssembly or no DecompressionStream"));
+  }
   const at = (name) => new URL(`ort/${name}`, ROOT).href;
+  // The second module is onnxruntime's own. It would import it later, and never again if it did
+  // not come then; so it is here before.
+  const glue = at("ort-wasm-simd-threaded.mjs");
   const [ort, binary] = await Promise.all([
     import(at("ort.wasm.min.mjs")),
     inflated(at("ort-wasm-simd-threaded.wasm.gz")),
+    import(glue),
   ]);
   ort.env.wasm.numThreads = 1;
-  ort.env.wasm.wasmPaths = { mjs: at("ort-wasm-simd-threaded.mjs") };
+  ort.env.wasm.wasmPaths = { mjs: glue };
   ort.env.wasm.wasmBinary = binary;
   ort.env.logLevel = "error";
   return ort;
@@ -56,7 +64,9 @@ async function fetched(name) {
     if (ending === "json") parts[stem] = content;
     else {
       const make = () => ort.InferenceSession.create(new Uint8Array(content), options);
-      parts.sessions[stem] = await alone(make);
+      parts.sessions[stem] = await alone(make).catch((fault) => {
+        throw unable(fault);
+      });
     }
   }
   return parts;
@@ -79,6 +89,11 @@ export function alone(work) {
   const done = queue.then(work);
   queue = done.catch(() => {});
   return done;
+}
+
+// A fault that no second try mends.
+function unable(fault) {
+  return Object.assign(fault, { unable: true });
 }
 
 async function found(address) {

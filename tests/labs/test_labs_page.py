@@ -370,3 +370,14 @@ def test_a_view_that_fails_leaves_the_example(
     page.wait_for_load_state("networkidle")
     assert page.locator("heed-lab table td").count() >= 9
     assert any("no view" in fault for fault in faults)
+    expect(page.locator("heed-lab > .heed-status")).to_contain_text("This lab did not load")
+
+
+@pytest.mark.parametrize("lost", [r"/labs/strings\.en\.json$", r"/labs/alignment\.js$"])
+def test_a_lab_that_came_in_part_says_so(
+    page: Page, sheet: Callable[[str], str], lab: str, lost: str
+) -> None:
+    page.route(re.compile(lost), lambda route: route.fulfill(status=503, body="{}"))
+    page.goto(sheet(lab))
+    expect(page.locator("heed-lab > .heed-status")).to_contain_text("This lab did not load")
+    assert page.locator("heed-lab table td").count() >= 9

@@ -19,16 +19,24 @@ const LANGUAGES = ["en"]; // of which there is a strings.<language>.json
 const NEAR = "400px";
 
 const here = (path) => new URL(path, import.meta.url).href;
-const once = (make) => {
-  let made;
-  return () => (made ??= make());
-};
+const UNMOUNTED = "This lab did not load. Reload the page to try again."; // without strings.*.json
 
-const strings = once(async () => {
+let coming;
+function strings() {
+  coming ??= fetchStrings().catch((fault) => {
+    coming = undefined; // the next lab may have a network again
+    throw fault;
+  });
+  return coming;
+}
+
+async function fetchStrings() {
   const spoken = document.documentElement.lang.split("-")[0];
   const language = LANGUAGES.includes(spoken) ? spoken : "en";
-  return (await fetch(here(`strings.${language}.json`))).json();
-});
+  const response = await fetch(here(`strings.${language}.json`));
+  if (!response.ok) throw new Error(`${response.status}: ${response.url}`);
+  return response.json();
+}
 
 class HeedLab extends HTMLElement {
   #mounting;
@@ -47,7 +55,13 @@ class HeedLab extends HTMLElement {
 
   connectedCallback() {
     if (this.#model) this.#begin();
-    else this.#mounting ??= this.#mount().catch((fault) => console.error(fault));
+    else this.#mounting ??= this.#mount().catch((fault) => this.#unmounted(fault));
+  }
+
+  // The example stays, and nobody is left to wonder why nothing moves.
+  #unmounted(fault) {
+    this.append(h("p", { class: "heed-status", "data-fault": "" }, UNMOUNTED));
+    console.error(fault);
   }
 
   disconnectedCallback() {

@@ -127,6 +127,16 @@ def test_a_page_without_its_model_shows_no_control(
         expect(control).to_be_hidden()
 
 
+@pytest.mark.parametrize(("story", "there"), [([], 0), (["Sleep"], 0), (["She sleeps"], 1)])
+def test_a_story_of_no_steps_has_no_slider(
+    quiet: Page, sheet: Callable[[str], str], story: list[str], there: int
+) -> None:
+    made = BottleneckLab("seq2seq_grammar", "bahdanau_grammar", story=story, text="the cat .")
+    quiet.goto(sheet(made.html()))
+    quiet.locator("heed-lab textarea").wait_for()
+    assert quiet.get_by_role("slider").count() == there
+
+
 def test_each_step_of_the_slider_changes_all_that_is_drawn(opened: Locator) -> None:
     slider = opened.get_by_role("slider", name="Length of the story")
     assert slider.get_attribute("aria-valuetext") == "5 words"

@@ -254,6 +254,8 @@ export function render({ model, el }) {
     for (const element of [howLong.element, typed.element, offered]) element.hidden = true;
   }
 
+  if (stops.length < 2) howLong.element.hidden = true; // nothing to slide through
+
   function tellIt(text) {
     typed.value = text;
     ask({ text });

@@ -304,6 +304,33 @@ def test_nothing_is_marked_in_a_sentence_that_is_not_there(
     assert lab.text("left").startswith("0 of ")
 
 
+def test_a_model_that_fails_in_the_notebook_is_said(quiet: Page, home: str) -> None:
+    quiet.goto(f"{home}/empty.html")
+    said = quiet.evaluate(
+        """async () => {
+            const here = (name) => new URL(`labs/${name}`, location.href).href;
+            const { render } = await import(here("predict.js"));
+            const { store } = await import(here("store.js"));
+            const asked = { example: -1, text: "yes" };
+            const answer = { source: ["yes", "</s>"], known: [true, true], target: ["oui"] };
+            const model = store({
+                ...{ example: -1, text: "yes", marks: {}, shown: false, strings: {} },
+                answer: { ...answer, weights: [[1, 0]], message: "", asked, count: 1 },
+            });
+            const el = document.querySelector("main");
+            render({ model, el });
+            const status = () => el.querySelector(".heed-status").textContent;
+            const seen = [status()];
+            model.set("text", "no");
+            seen.push(status());
+            model.set("answer", { ...model.get("answer"), message: "failed", count: 2 });
+            return [...seen, status()];
+        }"""
+    )
+    assert said[:2] == ["", ""]
+    assert "failed" in said[2]
+
+
 TOLD = {
     "empty": "Type an English sentence",
     "blank": "Type an English sentence",

@@ -171,7 +171,8 @@ export function render({ model, el }) {
     again.element.hidden = !open;
     next.element.hidden = !examples().length || (!open && !mine);
     const read = model.get("answer") ?? {};
-    setText(status, mine && !hold ? remarks(read, strings, tell) : "");
+    const told = mine && (!hold || read.message === "failed"); // then no other answer will come
+    setText(status, told ? remarks(read, strings, tell) : "");
     status.hidden = !mine;
     drawLegend(open);
     drawVerdict(open);

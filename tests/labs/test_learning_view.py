@@ -265,6 +265,29 @@ def test_a_phone_needs_no_scrolling_sideways(opened: Locator) -> None:
     assert widths[0] == widths[1]
 
 
+def test_the_step_is_whole_on_a_narrow_phone(opened: Locator) -> None:
+    opened.page.set_viewport_size({"width": 320, "height": 780})
+    value = opened.locator(".heed-value")
+    expect(value).to_have_text("step 3,000 of 3,000")
+    assert value.evaluate(
+        """value => {
+            const words = document.createRange();
+            words.selectNodeContents(value);
+            const [inner, outer] = [words, value.closest(".heed-sheet, .heed-view")].map(
+                (each) => each.getBoundingClientRect());
+            return inner.right <= outer.right && inner.left >= outer.left;
+        }"""
+    )
+
+
+def test_an_old_browser_draws_the_curves_once(
+    quiet: Page, sheet: Callable[[str], str], lab: LearningLab
+) -> None:
+    quiet.add_init_script("delete window.ResizeObserver")
+    quiet.goto(sheet(lab.html()))
+    quiet.locator(".heed-curves .marker").wait_for()
+
+
 def test_axe_finds_nothing_serious(opened: Locator) -> None:
     slider(opened).fill("18")
     opened.get_by_role("combobox").select_option(index=1)

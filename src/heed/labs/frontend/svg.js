@@ -22,13 +22,18 @@ export function through(points) {
 /** Calls draw(width) when the box gets its width and whenever that changes. Returns a way to stop. */
 export function fitted(box, draw) {
   let last = 0;
-  const watch = new ResizeObserver(() => {
+  const measure = () => {
     const width = Math.floor(box.clientWidth);
     if (width > 0 && width !== last) {
       last = width;
       draw(width);
     }
-  });
+  };
+  if (!globalThis.ResizeObserver) {
+    const frame = requestAnimationFrame(measure); // in an old browser once, as it is
+    return () => cancelAnimationFrame(frame);
+  }
+  const watch = new ResizeObserver(measure);
   watch.observe(box);
   return () => watch.disconnect();
 }

@@ -373,6 +373,27 @@ def test_a_view_that_fails_leaves_the_example(
     expect(page.locator("heed-lab > .heed-status")).to_contain_text("This lab did not load")
 
 
+def test_colours_that_mean_something_survive_forced_colours(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.emulate_media(forced_colors="active")
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector(LIVE)
+    quiet.locator("heed-lab details").evaluate_all("all => all.forEach((each) => each.open = true)")
+    colour = "all => [...new Set(all.map((each) => getComputedStyle(each).backgroundColor))]"
+    assert len(quiet.locator(".heed-cells tbody td").evaluate_all(colour)) > 3
+    chosen = quiet.locator(".heed-options input:checked + span").evaluate_all(colour)
+    others = quiet.locator(".heed-options input:not(:checked) + span").evaluate_all(colour)
+    assert chosen
+    assert others
+    assert not set(chosen) & set(others)
+    switch = quiet.locator(".heed-switch").first
+    switch.set_checked(True)
+    on = switch.evaluate("each => getComputedStyle(each).backgroundColor")
+    switch.set_checked(False)
+    assert switch.evaluate("each => getComputedStyle(each).backgroundColor") != on
+
+
 @pytest.mark.parametrize("lost", [r"/labs/strings\.en\.json$", r"/labs/alignment\.js$"])
 def test_a_lab_that_came_in_part_says_so(
     page: Page, sheet: Callable[[str], str], lab: str, lost: str

@@ -394,6 +394,39 @@ def test_colours_that_mean_something_survive_forced_colours(
     assert switch.evaluate("each => getComputedStyle(each).backgroundColor") != on
 
 
+def test_weights_that_are_no_numbers_are_drawn_as_none(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    rows = re.search(r'"weights":(\[\[.*?\]\])', lab)
+    assert rows
+    nothing = re.sub(r"[\d.e-]+", "null", rows[1])
+    lab = re.sub(r'"models":\[[^\]]*\]', '"models":[]', lab.replace(rows[1], nothing))
+    quiet.goto(sheet(lab))
+    quiet.wait_for_selector("heed-lab[data-count='0']")
+    assert quiet.locator(".heed-cells tbody td").count() >= 9
+    quiet.locator(".heed-cells tbody td").nth(1).hover()
+
+
+def test_an_answer_that_failed_keeps_nobody_waiting(
+    page: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    page.route(
+        re.compile(r"/answers/alignment\.js$"),
+        lambda route: route.fulfill(
+            content_type="text/javascript",
+            body="export const settings = ['text']; export const models = () => [];"
+            "export const model = () => {};"
+            "export async function answer() { throw new Error('no answer'); }",
+        ),
+    )
+    page.goto(sheet(lab))
+    status = page.locator("heed-lab > .heed-status")
+    expect(status).to_contain_text("The model could not answer that")
+    assert count(page) == 1
+    write(page, "yes .")
+    expect(page.locator("heed-lab")).to_have_attribute("data-count", "2", timeout=3000)
+
+
 @pytest.mark.parametrize("lost", [r"/labs/strings\.en\.json$", r"/labs/alignment\.js$"])
 def test_a_lab_that_came_in_part_says_so(
     page: Page, sheet: Callable[[str], str], lab: str, lost: str

@@ -18,5 +18,5 @@ export function sayer(strings, prefix) {
 }
 
 export function share(number) {
-  return number.toFixed(2);
+  return (number ?? 0).toFixed(2); // null: the model wrote no number
 }

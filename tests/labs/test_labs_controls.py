@@ -1,5 +1,6 @@
 """Controls, the store of the page, and the rule of asking."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -302,3 +303,7 @@ def test_what_is_said_about_a_text(bench: Page, answer: dict[str, Any], said: st
         answer,
     )
     assert found == said
+
+
+def test_a_weight_that_is_no_number_is_written_as_none(call: Callable[..., Any]) -> None:
+    assert call("say.js", "share", None) == call("say.js", "share", 0) == "0.00"

@@ -7,7 +7,8 @@ Chapters run as shipped, each in a process of its own; the memory is the largest
 or its kernel ever held. Pages are opened in Chromium; the weight is what was fetched, gzipped. The
 first answer of a lab counts from the moment it comes near the window, in a fresh browser; a control
 counts from its input event to the frame after the drawing, median of 50. Both medians are printed:
-of the first 50 moves, and of 50 more, when the browser has compiled what it runs often.
+of the first 50 moves, which the promise is about, and of 50 more, when the browser has compiled
+what it runs often. Only a page's first lab starts cold: those below it load while one scrolls.
 The exit code is 1 where a promise is broken.
 """
 
@@ -144,7 +145,7 @@ def labs() -> Iterator[Row]:
                     f"{name} {kind}",
                     f"first answer {first:5.0f} ms of {FIRST_MS}   "
                     f"a control {cold:5.1f}, then {moved:5.1f} ms of {MOVE_MS}",
-                    first <= FIRST_MS and moved <= MOVE_MS,
+                    first <= FIRST_MS and cold <= MOVE_MS,
                 )
             if elements.count():
                 page.wait_for_load_state("networkidle")

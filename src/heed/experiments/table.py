@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from heed.data.corpora import EverydayData, GrammarData, ReverseData
+from heed.data.corpora import EverydayData, GrammarData, LargeGrammarData, ReverseData
 from heed.experiments.tasks import DataConfig, Kind, Task
 from heed.experiments.translation import Translates
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
@@ -195,6 +195,18 @@ def seq2seq_forward_grammar() -> Experiment:
     )
 
 
+def seq2seq_grammar_large() -> Experiment:
+    """The same, given three times the sentences and twice the steps."""
+    small = seq2seq_grammar()
+    return replace(
+        small,
+        name="seq2seq_grammar_large",
+        title="The same two LSTMs, three times the sentences and twice the steps",
+        data=LargeGrammarData(),
+        train=replace(ON_GRAMMAR, steps=6_000),
+    )
+
+
 def bahdanau_grammar() -> Experiment:
     return Experiment(
         name="bahdanau_grammar",
@@ -325,6 +337,7 @@ def bahdanau_paper() -> Experiment:
 EXPERIMENTS = table(
     seq2seq_grammar(),
     seq2seq_forward_grammar(),
+    seq2seq_grammar_large(),
     bahdanau_grammar(),
     bahdanau_current_grammar(),
     seq2seq_everyday(),

@@ -1,18 +1,31 @@
-"""One LSTM unit, a step at a time, for decoders whose input is only known after the last step."""
+"""The LSTM of Zaremba et al. (2015, arXiv:1409.2329, section 3.1) a step at a time, for models
+that know an input, or a memory, only after the step before.
+"""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
-class LSTMCell(nn.Module):
-    """i, f, o = σ(x_i + U_i h), σ(x_f + U_f h), σ(x_o + U_o h);   g = tanh(x_g + U_g h)
-    c′ = f ∘ c + i ∘ g
-    h′ = o ∘ tanh(c′)                       (Zaremba et al. 2015, arXiv:1409.2329, section 3.1)
+def memorise(
+    gates: Float[Tensor, "batch quadruple"], c: Float[Tensor, "batch d"]
+) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch d"]]:
+    """h′ and c′ from what comes into the four gates, and the memory c:
 
-    The cell of ``nn.LSTM``, with the gates in the order i, f, o, g. ``drive`` is
-    [x_i; x_f; x_o; x_g], everything that does not depend on h: computed by the caller, for all
-    steps in one product where it can be. c keeps the precision it comes in.
+        c′ = σ(f) ∘ c + σ(i) ∘ tanh(g),   h′ = σ(o) ∘ tanh(c′)
+
+    ``gates`` is [i; f; g; o], in the order of ``nn.LSTM``.
+    """
+    i, f, g, o = gates.chunk(4, dim=-1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+class LSTMCell(nn.Module):
+    """[i; f; g; o] = x + U h, then ``memorise``: the cell of ``nn.LSTM``.
+
+    ``drive`` is x = [x_i; x_f; x_g; x_o], everything that does not depend on h: computed by the
+    caller, for all steps in one product where it can be. c keeps the precision it comes in.
     """
 
     def __init__(self, *, d_state: int) -> None:
@@ -27,12 +40,9 @@ class LSTMCell(nn.Module):
 
     def forward(
         self,
-        drive: Float[Tensor, "batch four_times"],
+        drive: Float[Tensor, "batch quadruple"],
         h: Float[Tensor, "batch d"],
         c: Float[Tensor, "batch d"],
     ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch d"]]:
-        d = h.shape[-1]
-        gates = drive + h @ self.U
-        i, f, o = torch.sigmoid(gates[:, : 3 * d]).chunk(3, dim=-1)
-        c = f * c + i * torch.tanh(gates[:, 3 * d :])
-        return o * torch.tanh(c), c
+        """h′ and c′."""
+        return memorise(drive + h @ self.U, c)

@@ -25,8 +25,13 @@ def strictly_causal(steps: int, *, device: torch.device | None = None) -> Bool[T
 
 
 def window(
-    centre: Int[Tensor, "*batch query"] | Float[Tensor, "*batch query"], radius: int, longest: int
+    centre: Int[Tensor, "*batch query"] | Float[Tensor, "*batch query"],
+    radius: float,
+    longest: int,
 ) -> Bool[Tensor, "*batch query key"]:
-    """Keep keys within ``radius`` of each query's centre (Luong et al. 2015, section 3.2)."""
+    """Keep keys within ``radius`` of each query's centre (Luong et al. 2015, section 3.2).
+
+    A centre may lie between two keys, or beyond the last one: the window is then cut off or empty.
+    """
     keys = torch.arange(longest, device=centre.device)
     return (keys - centre[..., None]).abs() <= radius

@@ -1,6 +1,6 @@
 """Which sentences an experiment learns from: a frozen config that can be loaded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -67,30 +67,55 @@ class ReverseData:
 
     def load(self, *, tatoeba: Path | None = None) -> Corpus:
         """Draw the pairs; no sentence occurs twice."""
-        generator = torch.Generator().manual_seed(self.seed)
-        alphabet = [f"{chr(ord('a') + i % 26)}{i // 26 or ''}" for i in range(self.letters)]
-        sentences: dict[tuple[str, ...], None] = {}
-        while len(sentences) < self.pairs + 2 * self.held_out:
-            length = int(torch.randint(3, self.longest + 1, (), generator=generator))
-            drawn = torch.randint(self.letters, (length,), generator=generator).tolist()
-            sentences[tuple(alphabet[i] for i in drawn)] = None
-        pairs = [_reversed(words) for words in sentences]
-        valid, test = pairs[: self.held_out], pairs[self.held_out : 2 * self.held_out]
-        vocabulary = Vocabulary(tuple(alphabet))
-        return Corpus(
-            train=pairs[2 * self.held_out :],
-            valid=valid,
-            tests={"reverse": test},
-            source_vocab=vocabulary,
-            target_vocab=vocabulary,
-            watched=spread_out(test, count=4, longest=25),
-            licence="generated here",
-        )
+        return _letters(self, "reverse", lambda n: range(n)[::-1])
 
 
-def _reversed(words: tuple[str, ...]) -> Pair:
-    links = frozenset((len(words) - 1 - j, j) for j in range(len(words)))
-    return Pair(source=words, target=words[::-1], sure=links, possible=links)
+@dataclass(frozen=True, kw_only=True)
+class CopyData:
+    """Letters to be written as they are; all else as in ``ReverseData``, the sources too.
+
+    Gold links run down the diagonal.
+    """
+
+    letters: int = 20
+    longest: int = 12
+    pairs: int = 8_000
+    held_out: int = 400
+    seed: int = 0
+
+    def load(self, *, tatoeba: Path | None = None) -> Corpus:
+        """Draw the pairs; no sentence occurs twice."""
+        return _letters(self, "copy", range)
+
+
+def _letters(
+    data: ReverseData | CopyData, name: str, order: Callable[[int], Sequence[int]]
+) -> Corpus:
+    """Random letters, to be written in an order that the sentence's length decides."""
+    generator = torch.Generator().manual_seed(data.seed)
+    alphabet = [f"{chr(ord('a') + i % 26)}{i // 26 or ''}" for i in range(data.letters)]
+    sentences: dict[tuple[str, ...], None] = {}
+    while len(sentences) < data.pairs + 2 * data.held_out:
+        length = int(torch.randint(3, data.longest + 1, (), generator=generator))
+        drawn = torch.randint(data.letters, (length,), generator=generator).tolist()
+        sentences[tuple(alphabet[i] for i in drawn)] = None
+    pairs = [_rearranged(words, order(len(words))) for words in sentences]
+    valid, test = pairs[: data.held_out], pairs[data.held_out : 2 * data.held_out]
+    vocabulary = Vocabulary(tuple(alphabet))
+    return Corpus(
+        train=pairs[2 * data.held_out :],
+        valid=valid,
+        tests={name: test},
+        source_vocab=vocabulary,
+        target_vocab=vocabulary,
+        watched=spread_out(test, count=4, longest=25),
+        licence="generated here",
+    )
+
+
+def _rearranged(words: tuple[str, ...], order: Sequence[int]) -> Pair:
+    links = frozenset((i, j) for j, i in enumerate(order))
+    return Pair(source=words, target=tuple(words[i] for i in order), sure=links, possible=links)
 
 
 def spread_out(pairs: Sequence[Pair], *, count: int, longest: int) -> tuple[Pair, ...]:
@@ -153,6 +178,28 @@ class LargeGrammarData:
         seen = {pair.source for pair in corpus.train} | {classic().source}
         fresh = [pair for pair in grammar(self.more).train if pair.source not in seen]
         return replace(corpus, train=corpus.train + fresh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortGrammarData:
+    """Sentences of the grammar up to some length to learn from; tests of the same lengths
+    (``inside``) and of half as many words again (``longer``), to see what carries over.
+    """
+
+    drawn: GrammarConfig = field(
+        default_factory=lambda: GrammarConfig(sentences=60_000, valid=500, test=1_000, longest=30)
+    )
+    beyond: GrammarConfig = field(
+        default_factory=lambda: GrammarConfig(
+            sentences=0, valid=0, test=300, shortest=43, longest=47
+        )
+    )
+
+    def load(self, *, tatoeba: Path | None = None) -> Corpus:
+        """Draw both: about half a minute."""
+        corpus = GrammarData(drawn=self.drawn).load()
+        longer = grammar(self.beyond).test
+        return replace(corpus, tests={"inside": corpus.test, "longer": longer})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,14 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class StepOutput:
-    """One decoder step: a score for each target word, and where the model looked (or ``None``)."""
+    """One decoder step: a score for each target word, and where the model looked (or ``None``).
+
+    ``places`` is where the middle of its window was, for a model that looks through one.
+    """
 
     logits: Float[Tensor, "batch vocab"]
     weights: Float[Tensor, "batch key"] | None
+    places: Float[Tensor, " batch"] | None = None
 
 
 @dataclass(frozen=True)
@@ -23,11 +27,12 @@ class DecoderOutput:
     """All decoder steps of a given target sentence.
 
     ``weights`` holds one map for each place where the model attends, under the place's name
-    (``"cross"``); it is empty for a model that does not attend.
+    (``"cross"``); it is empty for a model that does not attend. ``places`` as in ``StepOutput``.
     """
 
     logits: Float[Tensor, "batch step vocab"]
     weights: dict[str, Float[Tensor, "batch head step key"]]
+    places: Float[Tensor, "batch step"] | None = None
 
 
 @runtime_checkable

@@ -238,7 +238,7 @@ def compare(trained: Trained, answer: dict[str, Any], wanted: Any) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 9, 60])
 def test_a_seed_shuffles_alike(call: Callable[..., Any], count: int) -> None:
     for seed in (0, 1, 42, 2**31 + 5, 2**32 - 1):
-        assert call("translator.js", "permutation", count, seed) == list(permutation(count, seed))
+        assert call("steering.js", "permutation", count, seed) == list(permutation(count, seed))
 
 
 def test_reading_tells_what_python_tells(bench: Page) -> None:
@@ -257,7 +257,7 @@ def test_reading_tells_what_python_tells(bench: Page) -> None:
         """async (texts) => {
             const here = (name) => new URL(`labs/${name}`, location.href).href;
             const { model } = await import(here("translators.js"));
-            const { read } = await import(here("translator.js"));
+            const { read } = await import(here("typed.js"));
             const models = await Promise.all(["bahdanau_grammar", "seq2seq_grammar"].map(model));
             return texts.map((text) => read(text, ...models));
         }""",

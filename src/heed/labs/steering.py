@@ -3,7 +3,7 @@
 The model itself is never touched. ``Steered`` works with shallow copies whose attention is another
 one; all weights are shared, so a change in the model shows in its steered twin at once.
 
-Everything here exists a second time in ``labs/frontend/translator.js`` for the static page, number
+Everything here exists a second time in ``labs/frontend/steering.js`` for the static page, number
 for number.
 """
 

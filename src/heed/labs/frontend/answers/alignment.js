@@ -1,6 +1,7 @@
 // The twin of AlignmentLab in heed/labs/alignment.py. A test compares their answers.
 
-import {copied, read} from "../translator.js";
+import {copied} from "../decoding.js";
+import {read} from "../typed.js";
 
 export {model} from "../translators.js";
 

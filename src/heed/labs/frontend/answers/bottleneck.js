@@ -3,7 +3,7 @@
 
 import {common} from "../lcs.js";
 import {largest} from "../numbers.js";
-import {read} from "../translator.js";
+import {read} from "../typed.js";
 
 export {model} from "../translators.js";
 

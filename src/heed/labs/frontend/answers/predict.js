@@ -1,7 +1,7 @@
 // The twin of PredictLab in heed/labs/predict.py. A test compares their answers. The examples come
 // with the page; only a sentence of the reader's own is put to the model.
 
-import {read} from "../translator.js";
+import {read} from "../typed.js";
 
 export {model} from "../translators.js";
 

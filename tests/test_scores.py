@@ -7,6 +7,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import pytest
 import torch
@@ -17,7 +18,17 @@ from torch.testing import assert_close
 import heed.scores
 from heed.attention import Attention
 from heed.masks import causal, padding
-from heed.scores import Additive, Cosine, Dot, General, Location, ScaledDot, Score
+from heed.scores import (
+    Additive,
+    Cosine,
+    Dot,
+    General,
+    Location,
+    ScaledDot,
+    Score,
+    ScoreName,
+    score_of,
+)
 
 B, Q, K, D_Q, D_K, D_HIDDEN, D_V = 2, 3, 5, 7, 11, 13, 17  # primes: no two axes can be confused
 LENGTHS = torch.tensor([3, 5])
@@ -65,7 +76,8 @@ def additive(score: Additive, s: list[float], h: list[float], j: int) -> float:
 
 def cosine(score: Cosine, s: list[float], h: list[float], j: int) -> float:
     """β K[s, h],  K[u, v] = u·v / (‖u‖ ‖v‖)             (Graves et al. 2014, Eq. 5 and 6)"""
-    return score.strength * inner(s, h) / (math.sqrt(inner(s, s)) * math.sqrt(inner(h, h)))
+    beta = float(torch.as_tensor(score.strength).detach())
+    return beta * inner(s, h) / (math.sqrt(inner(s, s)) * math.sqrt(inner(h, h)))
 
 
 def location(score: Location, s: list[float], h: list[float], j: int) -> float:
@@ -99,6 +111,7 @@ CASES = {
     "General": Case(lambda: General(d_q=D_Q, d_k=D_K), general, d_q=D_Q),
     "Additive": Case(lambda: Additive(d_q=D_Q, d_k=D_K, d_hidden=D_HIDDEN), additive, d_q=D_Q),
     "Cosine": Case(lambda: Cosine(strength=2.5), cosine),
+    "Cosine, learnt": Case(lambda: Cosine(strength=2.5, learnt=True), cosine),
     "Location": Case(lambda: Location(d_q=D_Q, max_keys=K + 2), location, d_q=D_Q),
 }
 every_score = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -115,7 +128,7 @@ def test_no_score_is_left_out_of_this_file():
         for name, kind in inspect.getmembers(heed.scores, inspect.isclass)
         if issubclass(kind, Score) and kind is not Score
     }
-    assert defined == set(CASES)
+    assert defined == {name.split(",")[0] for name in CASES}
 
 
 # --- what holds for all six ------------------------------------------------------------------
@@ -441,3 +454,48 @@ def test_wide_vectors_make_the_dot_product_sharp_and_leave_the_scaled_one_alone(
             means.append(weights.amax(dim=-1).mean().item())
     assert sharpest[Dot] == pytest.approx([0.66, 0.83, 0.94], abs=0.03)
     assert sharpest[ScaledDot] == pytest.approx([0.21, 0.21, 0.21], abs=0.02)
+
+
+# --- chosen by name --------------------------------------------------------------------------
+
+
+SIZES = {"d_q": 4, "d_k": 4, "d_hidden": 3, "max_keys": 5}
+
+
+@pytest.mark.parametrize("name", get_args(ScoreName))
+def test_each_name_of_a_config_stands_for_a_score(name):
+    kinds = {
+        "additive": Additive,
+        "general": General,
+        "dot": Dot,
+        "scaled_dot": ScaledDot,
+        "content_base": Cosine,
+        "unit_content_base": Cosine,
+        "location_base": Location,
+    }
+    score = score_of(name, **SIZES)
+    assert type(score) is kinds[name]
+    assert score(torch.randn(2, 3, 4), torch.randn(2, 5, 4)).shape == (2, 3, 5)
+
+
+def test_content_base_learns_its_strength_from_one_and_its_unit_form_does_not():
+    learnt, unit = score_of("content_base", **SIZES), score_of("unit_content_base", **SIZES)
+    assert [torch.as_tensor(s.strength).item() for s in (learnt, unit)] == [1.0, 1.0]
+    assert not list(unit.parameters())
+    (strength,) = learnt.parameters()
+    query, keys = torch.randn(1, 2, 4), torch.randn(1, 3, 4)
+    learnt(query, keys).sum().backward()
+    assert_close(strength.grad, learnt(query, keys).sum().detach())  # d β cos / d log β = β cos
+
+
+@pytest.mark.parametrize("name", ["dot", "scaled_dot", "content_base", "unit_content_base"])
+def test_a_score_without_a_matrix_needs_equal_widths(name):
+    with pytest.raises(ValueError, match=f"'{name}' needs d_q = d_k, not 4 and 6"):
+        score_of(name, **(SIZES | {"d_k": 6}))
+
+
+def test_a_strength_must_be_positive_and_a_name_known():
+    with pytest.raises(ValueError, match=r"strength=0\.0 must be positive"):
+        Cosine(strength=0.0)
+    with pytest.raises(ValueError, match="score='cosine' is none of additive, general"):
+        score_of("cosine", **SIZES)

@@ -10,6 +10,7 @@ A score works in two steps. ``prepare(keys)`` does what needs only the keys, onc
 
 import math
 from abc import ABC, abstractmethod
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -116,13 +117,23 @@ class Cosine(Score):
     """score(s, h) = β cos(s, h)                      (Graves et al. 2014, Eq. 5 and 6)
 
     The survey's *content-base* score. With ``strength`` β = 1 no weight can exceed
-    e / (e + (n − 1)/e) over n keys, however well one matches; the NTM learns β.
+    e / (e + (n − 1)/e) over n keys, however well one matches; the NTM's controller says β anew
+    for each look. Here β is one number, ``learnt`` (as its logarithm, so it stays positive) or not.
     """
 
-    def __init__(self, *, strength: float = 1.0, eps: float = 1e-8) -> None:
+    def __init__(self, *, strength: float = 1.0, learnt: bool = False, eps: float = 1e-8) -> None:
         super().__init__()
-        self.strength = strength
+        if not strength > 0:
+            raise ValueError(f"strength={strength} must be positive")
+        log_strength = torch.tensor(strength).log()
+        self.log_strength = nn.Parameter(log_strength) if learnt else None
+        self.fixed_strength = strength
         self.eps = eps
+
+    @property
+    def strength(self) -> float | Tensor:
+        """β."""
+        return self.fixed_strength if self.log_strength is None else self.log_strength.exp()
 
     def prepare(self, keys: Float[Tensor, "*batch key d"]) -> Float[Tensor, "*batch key d"]:
         return nn.functional.normalize(keys, dim=-1, eps=self.eps)
@@ -157,3 +168,35 @@ class Location(Score):
         if beyond > 0:
             return nn.functional.pad(scores, (0, beyond), value=float("-inf"))
         return scores[..., : prepared.shape[-2]]
+
+
+ScoreName = Literal[
+    "additive", "general", "dot", "scaled_dot", "content_base", "unit_content_base", "location_base"
+]
+
+
+def score_of(name: str, *, d_q: int, d_k: int, d_hidden: int, max_keys: int) -> Score:
+    """The score that a config names; each takes of the sizes what it needs.
+
+    ``ValueError`` for a name that is no ``ScoreName``, and for widths that the score cannot join.
+    ``"content_base"`` learns its strength β, starting from 1; ``"unit_content_base"`` is the
+    survey's row to the letter, with β = 1.
+    """
+    if name in ("dot", "scaled_dot", "content_base", "unit_content_base") and d_q != d_k:
+        raise ValueError(f"the score {name!r} needs d_q = d_k, not {d_q} and {d_k}")
+    match name:
+        case "additive":
+            return Additive(d_q=d_q, d_k=d_k, d_hidden=d_hidden)
+        case "general":
+            return General(d_q=d_q, d_k=d_k)
+        case "dot":
+            return Dot()
+        case "scaled_dot":
+            return ScaledDot()
+        case "content_base":
+            return Cosine(learnt=True)
+        case "unit_content_base":
+            return Cosine()
+        case "location_base":
+            return Location(d_q=d_q, max_keys=max_keys)
+    raise ValueError(f"score={name!r} is none of {', '.join(get_args(ScoreName))}")

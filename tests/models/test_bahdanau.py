@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import get_args
 
 import jaxtyping
 import pytest
@@ -15,6 +16,7 @@ from torch.testing import assert_close
 from heed.data.batches import Batch
 from heed.data.vocabulary import EOS, PAD
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.scores import ScoreName
 from heed.training.objectives import translation_loss
 
 SMALL = BahdanauConfig(  # primes: no two axes can be confused
@@ -169,6 +171,36 @@ def test_the_first_state_comes_from_the_backward_state_at_the_first_word_alone()
         _, back_at_first = slow_annotations(matrices(model), source[b, :n].tolist())
         expected = torch.tanh(model.W_s(back_at_first))
         assert_close(model.start(model.encode(source, lengths)).s[b], expected, rtol=0, atol=1e-9)
+
+
+# --- another score ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", [name for name in get_args(ScoreName) if name != "additive"])
+def test_another_score_is_another_look_in_the_same_model(score):
+    square = replace(SMALL, d_state=2 * SMALL.d_encoder)
+    additive = shaken(Bahdanau(square))
+    model = shaken(Bahdanau(replace(square, score=score, max_keys=SOURCE)))
+    rest = {n: p for n, p in additive.named_parameters() if "score" not in n}
+    assert set(rest) == {n for n, _ in model.named_parameters() if "score" not in n}
+    model.load_state_dict(rest, strict=False)
+    source, lengths, target_in = batch_of(LENGTHS)
+    out, other = model(source, lengths, target_in), additive(source, lengths, target_in)
+    assert not torch.allclose(out.weights["cross"], other.weights["cross"])
+    encoded = model.encode(source, lengths)
+    query = model.start(encoded).s.unsqueeze(1)
+    alpha = model.attention(query, encoded.annotations, encoded.annotations, keep=encoded.keep)
+    assert_close(out.weights["cross"][:, 0, :1], alpha.weights)
+    state, logits = model.start(encoded), []
+    for i in range(STEPS):
+        state, step = model.step(state, target_in[:, i], encoded)
+        logits.append(step.logits)
+    assert_close(torch.stack(logits, 1), out.logits, rtol=0, atol=1e-12)
+
+
+def test_a_dot_product_needs_states_as_wide_as_annotations():
+    with pytest.raises(ValueError, match="'dot' needs d_q = d_k, not 11 and 14"):
+        Bahdanau(replace(SMALL, score="dot"))
 
 
 # --- where it looks --------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from heed.evaluation.decoding import forced_weights, in_batches
 from heed.models.translator import Translator
 
 Links = AbstractSet[Link]
+Map = Float[np.ndarray, "_ _"]  # of one sentence: step, key
 
 
 def links_from_weights(
@@ -48,6 +49,30 @@ def links_from_weights(
     )
 
 
+def forced_maps(
+    model: Translator,
+    pairs: Sequence[Pair],
+    source_vocab: Vocabulary,
+    target_vocab: Vocabulary,
+    *,
+    batch_size: int = 128,
+) -> list[Map]:
+    """Where the model looks while it is made to write the gold target of each pair.
+
+    In the order given; ``ValueError`` for a model without attention.
+    """
+    maps: list[np.ndarray] = [np.empty(0)] * len(pairs)
+    sizes = [max(len(pair.source), len(pair.target)) for pair in pairs]
+    for rows in in_batches(sizes, batch_size):
+        batch = encode_batch([pairs[i] for i in rows], source_vocab, target_vocab)
+        weights = forced_weights(model, batch)
+        if weights is None:
+            raise ValueError("links are read from attention, and this model has none")
+        for i, table in zip(rows, weights, strict=True):
+            maps[i] = table
+    return maps
+
+
 def forced_links(
     model: Translator,
     pairs: Sequence[Pair],
@@ -56,20 +81,17 @@ def forced_links(
     *,
     batch_size: int = 128,
 ) -> list[frozenset[Link]]:
-    """The links of each pair, read while the model is made to write the gold target.
+    """The links of each pair, read from its ``forced_maps``."""
+    maps = forced_maps(model, pairs, source_vocab, target_vocab, batch_size=batch_size)
+    return links_from_maps(maps, pairs)
 
-    In the order given; ``ValueError`` for a model without attention.
-    """
-    links: list[frozenset[Link]] = [frozenset()] * len(pairs)
-    sizes = [max(len(pair.source), len(pair.target)) for pair in pairs]
-    for rows in in_batches(sizes, batch_size):
-        batch = encode_batch([pairs[i] for i in rows], source_vocab, target_vocab)
-        weights = forced_weights(model, batch)
-        if weights is None:
-            raise ValueError("links are read from attention, and this model has none")
-        for i, table in zip(rows, weights, strict=True):
-            links[i] = links_from_weights(table, len(pairs[i].source), len(pairs[i].target))
-    return links
+
+def links_from_maps(maps: Sequence[Map], pairs: Sequence[Pair]) -> list[frozenset[Link]]:
+    """``links_from_weights`` of each pair."""
+    return [
+        links_from_weights(weights, len(pair.source), len(pair.target))
+        for weights, pair in zip(maps, pairs, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,18 @@ from typing import Any
 
 from torch import nn
 
-from heed.data.corpora import EverydayData, GrammarData, LargeGrammarData, ReverseData
+from heed.data.corpora import (
+    EverydayData,
+    GrammarData,
+    LargeGrammarData,
+    ReverseData,
+    ShortGrammarData,
+)
 from heed.experiments.tasks import DataConfig, Kind, Task
 from heed.experiments.translation import Translates
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from heed.scores import ScoreName
 from heed.training.loop import TrainConfig
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -249,6 +256,45 @@ def bahdanau_current_grammar() -> Experiment:
     )
 
 
+SCORES: tuple[ScoreName, ...] = (
+    "content_base",
+    "unit_content_base",
+    "additive",
+    "location_base",
+    "general",
+    "dot",
+    "scaled_dot",
+)
+
+
+def bahdanau_score(score: ScoreName) -> Experiment:
+    """One encoder and one decoder, in which only the score changes: ``bahdanau_dot_short``, …
+
+    The widths are such that a dot product is possible: d_state = 2 d_encoder.
+    """
+    longest = ShortGrammarData().drawn.longest
+    return Experiment(
+        name=f"bahdanau_{score}_short",
+        chapter="04_scores",
+        title=f"The same encoder and decoder, its score: {score.replace('_', ' ')}",
+        build=Bahdanau,
+        config=partial(
+            BahdanauConfig,
+            d_embedding=64,
+            d_encoder=64,
+            d_state=128,
+            d_align=64,
+            d_maxout=64,
+            dropout=0.1,
+            score=score,
+            max_keys=longest + 1,  # EOS is looked at, too
+        ),
+        data=ShortGrammarData(),
+        train=replace(ON_GRAMMAR, steps=2_500),
+        page_bytes=400_000,
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -340,6 +386,7 @@ EXPERIMENTS = table(
     seq2seq_grammar_large(),
     bahdanau_grammar(),
     bahdanau_current_grammar(),
+    *map(bahdanau_score, SCORES),
     seq2seq_everyday(),
     bahdanau_everyday(),
     bahdanau_reverse(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -14,8 +15,10 @@ from heed.data.corpora import Corpus, Data
 from heed.data.pairs import Pair
 from heed.data.text import detokenize, tokenize
 from heed.data.vocabulary import Vocabulary
+from heed.evaluation.alignment import forced_maps, links_from_maps
 from heed.evaluation.decoding import (
     Translation,
+    device_of,
     forced_weights,
     replace_unknown,
     translate,
@@ -26,15 +29,15 @@ from heed.evaluation.metrics import (
     bleu,
     bleu_by_length,
     by_length,
+    entropy,
     exact_match,
-    forced_links,
     gold,
     link_precision,
 )
 from heed.experiments.cards import Card
 from heed.experiments.maps import Bytes, quantise
 from heed.experiments.tasks import Trained
-from heed.training.loop import TrainConfig
+from heed.training.loop import TrainConfig, moved
 from heed.training.objectives import translation_loss
 from heed.training.stream import Stream
 
@@ -161,7 +164,7 @@ class Translating:
         with torch.inference_mode():
             for batch in self._batches(self.corpus.valid[:VALIDATED]):
                 count = int(self.count(batch))
-                total += translation_loss(model, batch).item() * count
+                total += translation_loss(model, moved(batch, device_of(model))).item() * count
                 words += count
         model.train(was_training)
         return total / words
@@ -202,7 +205,7 @@ class Translating:
 
         The first set of test sentences gives the plain names; further ones, and the first one too
         if there are several, have their name behind (``bleu_tatoeba``). Alignments are read under
-        teacher forcing, wherever there are gold links.
+        teacher forcing, wherever there are gold links; ``entropy`` is in bits a target word.
         """
         width = self.width
         metrics: dict[str, Any] = {"valid_loss": self.validate(model)}
@@ -222,15 +225,32 @@ class Translating:
                 metrics |= found
             if len(self.corpus.tests) > 1:
                 metrics |= {f"{metric}_{name}": value for metric, value in found.items()}
-        with_links = [p for pairs in self.corpus.tests.values() for p in pairs if p.sure]
-        if with_links and self.maps(model):
-            links = forced_links(model, with_links, self.source_vocab, self.target_vocab)
-            sure, possible = gold(with_links)
-            metrics["aer"] = alignment_error_rate(links, sure, possible)
-            metrics["link_precision"] = link_precision(links, possible)
-            metrics["aer_by_phenomenon"] = aer_by_phenomenon(links, with_links)
-            settings["sentences_with_gold_links"] = len(with_links)
+        linked = {
+            name: [pair for pair in pairs if pair.sure]
+            for name, pairs in self.corpus.tests.items()
+            if any(pair.sure for pair in pairs)
+        }
+        if linked and self.maps(model):
+            pairs = [pair for each in linked.values() for pair in each]
+            metrics |= self._alignments(model, pairs)
+            if len(linked) > 1:
+                metrics |= {
+                    f"{metric}_{name}": value
+                    for name, each in linked.items()
+                    for metric, value in self._alignments(model, each).items()
+                }
+            settings["sentences_with_gold_links"] = len(pairs)
         return metrics, settings
+
+    def _alignments(self, model: Any, pairs: Sequence[Pair]) -> dict[str, Any]:
+        maps = forced_maps(model, pairs, self.source_vocab, self.target_vocab)
+        links, (sure, possible) = links_from_maps(maps, pairs), gold(pairs)
+        return {
+            "aer": alignment_error_rate(links, sure, possible),
+            "link_precision": link_precision(links, possible),
+            "aer_by_phenomenon": aer_by_phenomenon(links, pairs),
+            "entropy": float(np.concatenate([entropy(rows) for rows in maps]).mean()),
+        }
 
     def _scores(self, model: Any, pairs: Sequence[Pair]) -> tuple[dict[str, Any], str]:
         width = self.width

@@ -17,7 +17,7 @@ from heed.data.vocabulary import PAD
 from heed.layers.gru import BiGRU, GRUCell
 from heed.masks import padding
 from heed.models.translator import DecoderOutput, StepOutput
-from heed.scores import Additive
+from heed.scores import Additive, ScoreName, score_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,9 @@ class BahdanauConfig:
         writes p(y_i | s_i, …); most code takes s_i (``"current"``).
     tie_output: let W_o be the target embedding (Press & Wolf 2017). Not in the paper; it pays
         for a wider model where parameters are scarce. Needs d_maxout = d_embedding.
+    score: how a state is compared with an annotation; the paper's is ``"additive"``. Dot products
+        and cosines need d_state = 2 d_encoder.
+    max_keys: the positions that ``"location_base"`` has a row for; the others ignore it.
     init: ``"paper"`` draws W_a, U_a from N(0, 0.001²), sets v_a = 0 and draws the rest from
         N(0, 0.01²), which makes every α uniform at first and training slow to start;
         ``"glorot"`` scales each matrix by its sizes.
@@ -45,6 +48,8 @@ class BahdanauConfig:
     tie_output: bool = False
     init: Literal["paper", "glorot"] = "glorot"
     dropout: float = 0.0
+    score: ScoreName = "additive"
+    max_keys: int = 64
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -62,10 +67,10 @@ class BahdanauConfig:
 
 @dataclass(frozen=True)
 class Annotations:
-    """A source sentence, read once: h, U_a h, which positions are real, and s_0."""
+    """A source sentence, read once: h, prepared keys (U_a h), which positions are real, and s_0."""
 
     annotations: Float[Tensor, "batch source annotation"]
-    prepared: Float[Tensor, "batch source d_align"]
+    prepared: Float[Tensor, "batch source d_prepared"]
     keep: Bool[Tensor, "batch 1 source"]
     first_state: Float[Tensor, "batch d_state"]
 
@@ -81,6 +86,7 @@ class Bahdanau(nn.Module):
     """Encoder   h_j = [→h_j ; ←h_j]                                          (A.2.1)
     start     s_0 = tanh(W_s ←h_1)                                            (A.2.2)
     attention e_ij = v_aᵀ tanh(W_a s_{i−1} + U_a h_j), α_i = softmax(e_i), c_i = Σ_j α_ij h_j
+              (or another score of s_{i−1} and h_j: ``config.score``)
     state     s_i = GRU(s_{i−1}; E y_{i−1}, c_i)                              (A.2.2)
     output    t̃_i = U_o s_{i−1} + V_o E y_{i−1} + C_o c_i,  t_i = pairwise max of t̃_i,
               p(y_i) ∝ exp(W_o t_i)                                           (A.2.2)
@@ -99,7 +105,13 @@ class Bahdanau(nn.Module):
         self.encoder = BiGRU(d_input=config.d_embedding, d_state=config.d_encoder)
         self.W_s = nn.Linear(config.d_encoder, config.d_state)
         self.attention = Attention(
-            Additive(d_q=config.d_state, d_k=d_annotation, d_hidden=config.d_align)
+            score_of(
+                config.score,
+                d_q=config.d_state,
+                d_k=d_annotation,
+                d_hidden=config.d_align,
+                max_keys=config.max_keys,
+            )
         )
         self.drive_y = nn.Linear(config.d_embedding, 3 * config.d_state)
         self.drive_c = nn.Linear(d_annotation, 3 * config.d_state, bias=False)
@@ -117,6 +129,8 @@ class Bahdanau(nn.Module):
         for name, parameter in self.named_parameters():
             if ".U_zr" in name or name.endswith((".U", "cell.U")):
                 continue  # orthogonal already
+            if parameter.ndim == 0:
+                continue  # the strength of a cosine, as it was set
             if parameter.ndim == 1:
                 nn.init.zeros_(parameter)
             elif how == "paper":
@@ -125,8 +139,8 @@ class Bahdanau(nn.Module):
                 nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
             else:
                 nn.init.xavier_uniform_(parameter)
-        if how == "paper":
-            nn.init.zeros_(self.attention.score.v.weight)  # type: ignore[union-attr]
+        if how == "paper" and isinstance(self.attention.score, Additive):
+            nn.init.zeros_(self.attention.score.v.weight)
         for table in (self.embed_source, self.embed_target):
             with torch.no_grad():
                 table.weight[PAD].zero_()

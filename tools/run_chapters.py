@@ -237,6 +237,22 @@ def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
     return whole
 
 
+def asked_to_leave() -> type:
+    """A manager that ends its kernel by the message for it. Jupyter's own interrupts it first, in
+    case it is busy; an idle one, as after a notebook, prints that as an error of its own."""
+    from jupyter_client.manager import AsyncKernelManager
+
+    class Asked(AsyncKernelManager):
+        async def _async_interrupt_kernel(self) -> None:
+            if not self.shutting_down:
+                await super()._async_interrupt_kernel()
+
+        # What is public is bound to the other class's private one where it is made.
+        interrupt_kernel = _async_interrupt_kernel  # type: ignore[assignment]
+
+    return Asked
+
+
 def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
     """Run `source` from its folder, write `target`, return the seconds it took."""
     import papermill  # only here: the tests need the fingerprint alone
@@ -253,6 +269,7 @@ def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
             kernel_name="python3",
             language="python",
             progress_bar=False,
+            kernel_manager_class=asked_to_leave(),
             extra_arguments=["--log-level=ERROR"],  # the kernel warns of its own transport
             execution_timeout=None if parameters.get("budget") else 120,
         )

@@ -207,6 +207,21 @@ Drawn(3)
     assert set(ran.cells[0].outputs[0].data) == {"text/html", "text/plain"}
 
 
+def test_the_kernel_is_asked_to_leave_and_not_interrupted(tree: Path) -> None:
+    """An interrupted kernel prints KeyboardInterrupt after a chapter that went well."""
+    path, seen = tree / "01_small.ipynb", tree / "interrupted"
+    code = f"""
+import pathlib, signal
+def note(*_):
+    pathlib.Path({str(seen)!r}).touch()
+# Between two cells a kernel ignores interrupts; the error came when one was quicker than that.
+get_ipython().kernel.post_handler_hook = lambda: signal.signal(signal.SIGINT, note)
+"""
+    nbformat.write(new_notebook(cells=[new_code_cell(code.strip())]), path)
+    run_chapters.run(path, path, {})
+    assert not seen.exists()
+
+
 def test_a_failing_chapter_keeps_its_old_outputs(tree: Path) -> None:
     path = tree / "01_small.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)

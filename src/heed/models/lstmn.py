@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from heed.attention import Attention, masked_softmax
+from heed.attention import Attention
 from heed.data.vocabulary import PAD
 from heed.layers.lstm import memorise
 from heed.masks import padding
@@ -118,9 +118,9 @@ class LSTMN(nn.Module):
             summary=torch.zeros_like(h),
         )
 
-    def blank(self, like: Float[Tensor, "batch *rest"]) -> LSTMNState:
-        """``start`` with zeros, one row for each of ``like``."""
-        zeros = like.new_zeros(len(like), self.d_state)
+    def blank(self, batch: int) -> LSTMNState:
+        """``start`` with zeros."""
+        zeros = self.gates_x.weight.new_zeros(batch, self.d_state)
         return self.start(zeros, zeros)
 
     def look(
@@ -293,8 +293,6 @@ class _Reading(torch.autograd.Function):
             d_q[t] = d_u.sum(dim=1)
             if W_summary is not None:
                 d_summary = d_q[t] @ W_summary
-            else:
-                d_summary = torch.zeros_like(d_summary)
         d_W_summary = None
         if W_summary is not None:
             d_W_summary = d_q.flatten(0, 1).T @ read[:-1, :, :d].flatten(0, 1)
@@ -407,7 +405,7 @@ class LSTMNLanguageModel(nn.Module):
 
     def start(self, batch: int) -> LSTMNState:
         """Nothing read yet."""
-        return self.lstmn.blank(self.words.embed.weight.new_zeros(batch))
+        return self.lstmn.blank(batch)
 
     def step(
         self, state: LSTMNState, token: Int[Tensor, " batch"]
@@ -431,7 +429,7 @@ class LSTMState:
 
 
 class LSTMLanguageModel(nn.Module):
-    """p(w_{t+1} | w_1 … w_t) = softmax(E P h_t),  h_t from ``nn.LSTM``: what the paper compares with
+    """p(w_{t+1} | w_1 … w_t) = softmax(E P h_t),  h_t from ``nn.LSTM``: what it is compared with
 
     Tokens begin with BOS and may be PAD at the end.
     """
@@ -533,3 +531,193 @@ class Recall(nn.Module):
             return RecallOutput(self.output(out.h[:, -1]), out.weights)
         h, _ = self.reader(x)
         return RecallOutput(self.output(h[:, -1]), None)
+
+
+# ------------------------------------------------------------------------------------ translation
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTMNTranslatorConfig:
+    """Sizes, the same for both sides.
+
+    fusion: where the source comes in: ``"shallow"`` at the output, ``"deep"`` in the memory
+    keep_null: see ``LSTMN``
+    encoder_previous_summary: False leaves W_h̃ h̃_{t−1} out of the encoder's looks, as the authors'
+        code does; their decoder has it
+    """
+
+    source_vocab: int
+    target_vocab: int
+    d_embedding: int = 128
+    d_state: int = 128
+    d_align: int = 128
+    fusion: Literal["shallow", "deep"] = "deep"
+    keep_null: bool = True
+    encoder_previous_summary: bool = True
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.fusion not in ("shallow", "deep"):
+            raise ValueError(f"fusion={self.fusion!r} is none of shallow, deep")
+
+
+@dataclass(frozen=True)
+class SourceTapes:
+    """A source sentence, read once: its tapes [γ_j ; α_j], W_γ γ_j, the words that are real, h and
+    c after the last of them, and the map of the encoder's own looks."""
+
+    tape: Float[Tensor, "batch source pair"]
+    prepared: Float[Tensor, "batch source d_align"]
+    keep: Bool[Tensor, "batch 1 source"]
+    h: Float[Tensor, "batch d_state"]
+    c: Float[Tensor, "batch d_state"]
+    weights: Float[Tensor, "batch source source"]
+
+
+@dataclass(frozen=True)
+class TargetTapes:
+    """What was written so far: an ``LSTMNState``, and γ̃ of the last look at the source."""
+
+    tape: Float[Tensor, "batch slot pair"]
+    prepared: Float[Tensor, "batch slot d_align"]
+    keep: Bool[Tensor, "batch slot"]
+    summary: Float[Tensor, "batch d_state"]
+    source_summary: Float[Tensor, "batch d_state"]
+
+    @property
+    def own(self) -> LSTMNState:
+        """Without the source."""
+        return LSTMNState(self.tape, self.prepared, self.keep, self.summary)
+
+
+class LSTMNTranslator(nn.Module):
+    """Two LSTMNs; the second one looks at its own tapes and at those of the first  (section 4)
+
+    look      b_j = uᵀ tanh(W_γ γ_j + W_x x_t + W_γ̃ γ̃_{t−1}),  p = softmax(b)      (Eq. 10 and 11)
+              [γ̃_t ; α̃_t] = Σ_j p_j [γ_j ; α_j]                                    (Eq. 12)
+    deep      r_t = σ(W_r [γ̃_t ; x_t])                                             (Eq. 13)
+              c_t = r_t ∘ α̃_t + f_t ∘ c̃_t + i_t ∘ ĉ_t,  h_t = o_t ∘ tanh(c_t)      (Eq. 14 and 15)
+              p(y_t) ∝ exp(W_o h_t)
+    shallow   c_t, h_t as in ``LSTMN``; p(y_t) ∝ exp(W_o tanh(W_c [h_t ; γ̃_t]))
+
+    γ_j and α_j are hidden and memory tape of the encoder. ``inter.score`` holds W_γ as ``U``,
+    [W_x W_γ̃] as ``W`` and u as ``v``. The paper says of shallow fusion only that the source is
+    looked at *when the decoder reads a token*; the readout is Luong's. The decoder's null slot
+    holds h and c of the encoder's last word.
+    """
+
+    def __init__(self, config: LSTMNTranslatorConfig) -> None:
+        super().__init__()
+        self.config = config
+        d, d_x = config.d_state, config.d_embedding
+        self.embed_source = nn.Embedding(config.source_vocab, d_x, padding_idx=PAD)
+        self.embed_target = nn.Embedding(config.target_vocab, d_x, padding_idx=PAD)
+        for table in (self.embed_source, self.embed_target):
+            nn.init.normal_(table.weight, std=d_x**-0.5)
+            with torch.no_grad():
+                table.weight[PAD].zero_()
+        self.encoder = LSTMN(
+            d_input=d_x,
+            d_state=d,
+            d_align=config.d_align,
+            keep_null=config.keep_null,
+            previous_summary=config.encoder_previous_summary,
+        )
+        self.decoder = LSTMN(
+            d_input=d_x, d_state=d, d_align=config.d_align, keep_null=config.keep_null
+        )
+        self.inter = Attention(Additive(d_q=d_x + d, d_k=d, d_hidden=config.d_align))
+        self.fuse = nn.Linear(2 * d if config.fusion == "shallow" else d + d_x, d)
+        self.output = nn.Linear(d, config.target_vocab)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
+    ) -> SourceTapes:
+        """Read the source; padding comes last, so no word of it looks there."""
+        read = self.encoder(self.dropout(self.embed_source(source)))
+        last = (source_lengths - 1)[:, None, None].expand(-1, 1, self.config.d_state)
+        return SourceTapes(
+            tape=torch.cat([read.h, read.c], dim=-1),
+            prepared=self.inter.score.prepare(read.h),
+            keep=padding(source_lengths, source.shape[1]),
+            h=read.h.gather(1, last).squeeze(1),
+            c=read.c.gather(1, last).squeeze(1),
+            weights=read.weights,
+        )
+
+    def start(self, encoded: SourceTapes) -> TargetTapes:
+        """Nothing written yet, and nowhere looked."""
+        own = self.decoder.start(encoded.h, encoded.c)
+        return TargetTapes(own.tape, own.prepared, own.keep, own.summary, own.summary)
+
+    def step(
+        self, state: TargetTapes, token: Int[Tensor, " batch"], encoded: SourceTapes
+    ) -> tuple[TargetTapes, StepOutput]:
+        """Read the last word, look back and across, score the next word."""
+        x = self.dropout(self.embed_target(token))
+        state, h, source_summary, weights, _ = self._advance(state, x, encoded)
+        return state, StepOutput(self._readout(h, source_summary), weights)
+
+    def forward(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        target_in: Int[Tensor, "batch step"],
+    ) -> DecoderOutput:
+        """All steps of a known target.
+
+        Three maps: ``cross``, and the texts' looks at themselves, ``encoder`` and ``decoder``,
+        whose column 0 is the null slot.
+        """
+        encoded = self.encode(source, source_lengths)
+        state, steps = self.start(encoded), target_in.shape[1]
+        hs, summaries, cross, own = [], [], [], []
+        for x in self.dropout(self.embed_target(target_in)).unbind(1):
+            state, h, source_summary, across, back = self._advance(state, x, encoded)
+            hs.append(h)
+            summaries.append(source_summary)
+            cross.append(across)
+            own.append(nn.functional.pad(back, (0, steps - back.shape[1])))
+        logits = self._readout(torch.stack(hs, 1), torch.stack(summaries, 1))
+        maps = {
+            "cross": torch.stack(cross, 1),
+            "encoder": encoded.weights,
+            "decoder": torch.stack(own, 1),
+        }
+        return DecoderOutput(logits, {name: each.unsqueeze(1) for name, each in maps.items()})
+
+    def _advance(
+        self,
+        state: TargetTapes,
+        x: Float[Tensor, "batch d_embedding"],
+        encoded: SourceTapes,
+    ) -> tuple[
+        TargetTapes,
+        Float[Tensor, "batch d_state"],
+        Float[Tensor, "batch d_state"],
+        Float[Tensor, "batch source"],
+        Float[Tensor, "batch slot"],
+    ]:
+        """The state after x; h_t, γ̃_t, p and s."""
+        query = torch.cat([x, state.source_summary], dim=-1)
+        across = self.inter.look(
+            query.unsqueeze(1), encoded.prepared, encoded.tape, keep=encoded.keep
+        )
+        gamma, alpha = across.context.squeeze(1).chunk(2, dim=-1)
+        summary, remembered, back = self.decoder.look(state.own, x)
+        gates = self.decoder.gates_x(x) + self.decoder.gates_h(summary)
+        h, c = memorise(gates, remembered)
+        if self.config.fusion == "deep":
+            c = c + torch.sigmoid(self.fuse(torch.cat([gamma, x], dim=-1))) * alpha
+            h = torch.sigmoid(gates.chunk(4, dim=-1)[3]) * torch.tanh(c)
+        own = self.decoder.write(state.own, h, c, summary)
+        after = TargetTapes(own.tape, own.prepared, own.keep, own.summary, gamma)
+        return after, h, gamma, across.weights.squeeze(1), back
+
+    def _readout(
+        self, h: Float[Tensor, "*batch d_state"], source_summary: Float[Tensor, "*batch d_state"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        if self.config.fusion == "shallow":
+            h = torch.tanh(self.fuse(torch.cat([h, source_summary], dim=-1)))
+        return self.output(self.dropout(h))

@@ -1,6 +1,7 @@
 import pytest
 
-from heed.viz.length import Curve, apart, ends, line_plot, plus_minus, quality_by_length, verdict
+from heed.experiments.compare import plus_minus, verdict
+from heed.viz.length import Curve, apart, ends, line_plot, quality_by_length
 
 BY_LENGTH = {
     "3-8": {"mean": 95.04, "std": 0.41, "seeds": [95.0, 94.6, 95.5]},

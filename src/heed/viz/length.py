@@ -11,6 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from heed.experiments.compare import plus_minus, seeds_of
 from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
 
 STYLES: tuple[dict[str, Any], ...] = (
@@ -153,7 +154,7 @@ def quality_by_length(
             width=[(high - low) / 2 for low, high in spans],
         )
         told = [f"{bucket} words {plus_minus(by_bucket[bucket])}" for bucket in filled]
-        seeds = max(_seeds(by_bucket[bucket]) for bucket in filled)
+        seeds = max(seeds_of(by_bucket[bucket]) for bucket in filled)
         over = f"over {seeds} seeds" if seeds > 1 else "of one seed"
         spoken.append(f"{name}, {over}: {', '.join(told)}")
     return line_plot(
@@ -163,27 +164,3 @@ def quality_by_length(
         ylim=(0, 102) if measure == "BLEU" else None,
         alt=f"{measure} against sentence length. {'; '.join(spoken)}.",
     )
-
-
-def verdict(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """What two results over seeds say about each other, in words that do not say too much.
-
-    ``"higher"`` or ``"lower"`` only where the means lie further apart than both spreads together;
-    else ``"no difference seen"``. Fewer than two seeds on a side have no spread to compare with.
-    """
-    if min(_seeds(first), _seeds(second)) < 2:
-        return "too few seeds to say"
-    distance = first["mean"] - second["mean"]
-    if abs(distance) <= first["std"] + second["std"]:
-        return "no difference seen"
-    return "higher" if distance > 0 else "lower"
-
-
-def plus_minus(result: Mapping[str, Any], *, digits: int = 1, times: float | int = 1) -> str:
-    """``"71.2 ± 0.8"``; a result of one seed has no spread to show."""
-    mean = f"{times * result['mean']:.{digits}f}"
-    return mean if _seeds(result) < 2 else f"{mean} ± {times * result['std']:.{digits}f}"
-
-
-def _seeds(result: Mapping[str, Any]) -> int:
-    return sum(seed is not None for seed in result["seeds"])

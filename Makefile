@@ -1,7 +1,7 @@
 # make book    build the book and serve it          make test      everything that must pass
 # make help    the other commands
 #
-# A fresh machine needs Python 3.11, pip, make and the package registries. All else is fetched
+# A fresh machine needs Python 3.11 or newer, pip, make and the package registries. All else is fetched
 # into .venv, node_modules and book/_vendor, which git ignores.
 
 SHELL := /bin/bash
@@ -37,8 +37,10 @@ help:
 	@echo 'make test               install, build, lint, run every test and every chapter'
 	@echo 'make chapters           run the chapters in place (CHAPTER=03_additive for one; BUDGET=minutes and'
 	@echo '                        SEED=1 write a copy to runs/chapters instead)'
-	@echo 'make train NAME=...     train one experiment again (ARGS=--resume goes on with it); python -m heed'
-	@echo '                        list names them'
+	@echo 'make train NAME=...     train one experiment again, in runs/ (ARGS=--resume goes on with it);'
+	@echo '                        without NAME= it lists them'
+	@echo 'make publish NAME=...   put what was trained into data/trained, over what lies there'
+	@echo 'make export NAME=...    make of it what the pages run (ONNX)'
 	@echo 'make lab                open the chapters in JupyterLab'
 	@echo 'make bench              time and memory of each chapter, weight of each page'
 	@echo 'make lint               ruff and pyright'
@@ -107,7 +109,7 @@ html: _build/html/.stamp
 book: html
 	@echo 'The book stands in _build/html.'
 ifeq ($(SERVE),1)
-	@$(PY) -m heed serve --port $(PORT)
+	@HEED_MAKE=1 $(PY) -m heed serve --port $(PORT)
 endif
 
 .PHONY: lab
@@ -139,13 +141,28 @@ notebooks: $(STAMPS)/contributor
 
 # ---------------------------------------------------------------- chapters, models, measures
 
-.PHONY: chapters train bench
+.PHONY: chapters train publish export bench
+
+# HEED_MAKE: advice is then given as make wants it typed, ARGS=--resume.
+define need-name
+@test -n '$(NAME)' || { echo 'Which one? make $@ NAME=bahdanau_grammar. The names:'; $(PY) -m heed list; exit 2; }
+endef
+
 chapters: $(STAMPS)/reader
 	$(PY) tools/run_chapters.py --budget $(BUDGET) --seed $(SEED) $(CHAPTER)
 
 train: $(STAMPS)/reader
-	@test -n '$(NAME)' || { echo 'Which one? make train NAME=bahdanau_grammar. The names:'; $(PY) -m heed list; exit 2; }
-	$(PY) -m heed train $(NAME) $(ARGS)
+	$(need-name)
+	@HEED_MAKE=1 $(PY) -m heed train $(NAME) $(ARGS)
+
+publish: $(STAMPS)/reader
+	$(need-name)
+	@HEED_MAKE=1 $(PY) -m heed publish $(NAME) $(ARGS)
+
+# ONNX is for contributors: a reader gets the graphs with the repository.
+export: $(STAMPS)/contributor
+	$(need-name)
+	@HEED_MAKE=1 $(PY) -m heed export $(NAME) $(ARGS)
 
 bench: $(STAMPS)/contributor $(STAMPS)/browser html
 	@set -e; for bench in benchmarks/*.py; do echo "$$bench"; $(PY) $$bench; done

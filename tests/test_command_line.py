@@ -3,6 +3,7 @@
 import errno
 import http.client
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-from heed.__main__ import app, server
+from heed.__main__ import app, as_typed, outlook, server
 from heed.experiments import checkpoint, files, runner, table, trained
 
 STEPS = 30
@@ -30,13 +31,14 @@ def heed(*arguments, **environment):
 
 
 def one_line(result, *parts):
-    """It ended with code 2 and one line on stderr that has all of these parts."""
+    """It ended with code 2 and one line of complaint on stderr, the last, with all these parts."""
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
+    complaints = [line for line in lines if line.startswith("heed: ")]
+    assert complaints == lines[-1:], result.stderr
     for part in parts:
-        assert str(part) in lines[0]
+        assert str(part) in complaints[0]
 
 
 def start(*arguments, command=(sys.executable, "-m", "heed")):
@@ -164,6 +166,58 @@ def test_a_finished_run_is_not_overwritten_unasked(unbroken):
     assert (unbroken / "state.safetensors").read_bytes() == before
 
 
+def test_a_run_that_is_there_is_found_before_another_seed_takes_its_hours(unbroken):
+    runs = unbroken.parents[1]
+    result = heed("train", "bahdanau_reverse", "--seed", 5, "--seed", 1, "--runs", runs)
+    one_line(result, unbroken, "--resume", "--overwrite")
+    assert not (unbroken.parent / "seed-5").exists()
+
+
+def test_train_says_which_seed_of_how_many_and_how_long_all_will_take(tmp_path):
+    two = ("--seed", 4, "--seed", 7, "--steps", 10, "--runs", tmp_path)
+    result = heed("train", "bahdanau_reverse", *two)
+    assert result.exit_code == 0, result.output
+    first = result.stderr.splitlines()[0]
+    assert "2 seeds, 10 steps each" in first
+    assert result.stderr.index(first) < result.stderr.index("bahdanau_reverse seed 4 (1 of 2)")
+    assert re.search(r"all seeds=\d+ s left", result.stderr)
+    assert "bahdanau_reverse seed 7 (2 of 2)" in result.stderr
+
+
+def test_train_says_how_long_the_shipped_ones_took():
+    card = trained.load("bahdanau_grammar").card
+    row = table.find("bahdanau_grammar")
+    line = outlook(row, [0, 1, 2], Path("runs"), "cpu")
+    assert f"about {runner.in_words(card.seconds)} a seed" in line
+    assert f"{runner.in_words(3 * card.seconds)} in all" in line
+    half = outlook(runner.with_steps(row, card.steps // 2), [0], Path("runs"), "cpu")
+    assert f"about {runner.in_words(card.seconds / 2)} at" in half
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (99.0, "99 s"), (99.5, "2 min"), (1310.1, "22 min"), (9000.0, "2.5 h")],
+)
+def test_a_duration_is_said_in_its_own_unit(seconds, words):
+    assert runner.in_words(seconds) == words
+
+
+def test_under_make_advice_is_given_as_make_wants_it_typed(unbroken, monkeypatch):
+    monkeypatch.setenv("HEED_MAKE", "1")
+    result = heed(*TRAIN, "--runs", unbroken.parents[1])
+    one_line(result, "ARGS=--resume", "ARGS=--overwrite")
+    assert as_typed("publish", "ntm_copy") == "make publish NAME=ntm_copy"
+    monkeypatch.delenv("HEED_MAKE")
+    assert "ARGS" not in heed(*TRAIN, "--runs", unbroken.parents[1]).stderr
+    assert as_typed("publish", "ntm_copy") == "python -m heed publish ntm_copy"
+
+
+def test_a_device_that_is_not_there_is_said(tmp_path):
+    one_line(heed(*TRAIN, "--runs", tmp_path, "--device", "tpu"), "'tpu'", "cpu", "cuda")
+    if not torch.cuda.is_available():
+        one_line(heed(*TRAIN, "--runs", tmp_path, "--device", "cuda"), "there are 0", "cpu")
+
+
 def test_a_damaged_state_is_named(unbroken, tmp_path):
     folder = run_folder(tmp_path)
     folder.mkdir(parents=True)
@@ -226,10 +280,31 @@ def test_no_folder_for_the_book_is_said(tmp_path):
 def test_list_shows_every_experiment_and_what_is_not_trained_here(tmp_path):
     result = heed("list", HEED_TRAINED=str(tmp_path))
     assert result.exit_code == 0
-    lines = {line.split()[0]: line for line in result.stdout.splitlines()}
+    lines = listed(result)
     assert lines.keys() == table.EXPERIMENTS.keys()
-    assert "not trained here" in lines["bahdanau_paper"]
-    assert "no weights yet" in lines["bahdanau_grammar"]
+    assert "not shipped" in lines["bahdanau_paper"]
+    assert "none yet" in lines["bahdanau_grammar"]
+
+
+def listed(result) -> dict[str, str]:
+    """The row of each experiment."""
+    rows = [line for line in result.stdout.splitlines() if re.match("  [a-z]", line)]
+    return {row.split()[0]: row for row in rows}
+
+
+def test_list_is_by_chapter_under_a_heading_and_fits_80_columns(tmp_path):
+    for result in (heed("list"), heed("list", HEED_TRAINED=str(tmp_path))):
+        lines = result.stdout.splitlines()
+        assert lines[0].split() == ["experiment", "main", "number", "on", "weights"]
+        chapters = [line for line in lines if re.match(r"\d\d_", line)]
+        assert chapters == sorted({row.chapter for row in table.EXPERIMENTS.values()})
+        assert [line for line in lines if len(line) > 80] == []
+
+
+def test_list_says_on_which_data_a_number_is_and_how_many_seeds_it_has():
+    rows = listed(heed("list"))
+    assert re.search(r"BLEU [\d.]+ +grammar +3 seeds$", rows["bahdanau_grammar"])
+    assert re.search(r"BLEU [\d.]+ +everyday +1 seed$", rows["bahdanau_everyday"])
 
 
 @pytest.fixture
@@ -249,17 +324,16 @@ def small(unbroken, monkeypatch, tmp_path):
 def test_evaluate_finds_the_numbers_of_the_card(small):
     result = heed("evaluate", "bahdanau_reverse")
     assert result.exit_code == 0, result.output
-    lines = [line.split() for line in result.stdout.splitlines()]
+    assert "seed 1" in result.stderr  # something is said before the numbers are there
+    heading, *lines = [line.split() for line in result.stdout.splitlines()]
+    assert heading == ["bahdanau_reverse,", "seed", "1", "now", "card"]
     assert {line[0] for line in lines} >= {"bleu", "aer", "exact_match", "valid_loss"}
-    for name, now, card, before in lines:
-        assert card == "card"
+    for name, now, before in lines:
         assert float(now) == pytest.approx(float(before), abs=2e-3), name
 
 
 def test_list_shows_the_main_number(small):
-    assert "BLEU" in next(
-        line for line in heed("list").stdout.splitlines() if line.startswith("bahdanau_reverse")
-    )
+    assert "BLEU" in listed(heed("list"))["bahdanau_reverse"]
 
 
 def test_damaged_weights_are_named(small):
@@ -337,4 +411,6 @@ def test_nothing_outside_the_book_is_served(site, tmp_path, capfd):
 
 def test_a_port_in_use_is_said(site, tmp_path):
     port = site.server_address[1]
-    one_line(heed("serve", "--folder", tmp_path, "--port", port), port, "in use", "--port")
+    serve = ("serve", "--folder", tmp_path, "--port", port)
+    one_line(heed(*serve), port, "in use", f"--port {port + 1}")
+    one_line(heed(*serve, HEED_MAKE="1"), port, "in use", f"PORT={port + 1}")

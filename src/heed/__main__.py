@@ -2,7 +2,9 @@
 
 import errno
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -32,6 +34,12 @@ Tatoeba = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress bar")]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="threads of this process")]
+Device = Annotated[
+    str | None, typer.Option("--device", help="cpu or cuda; without it, a GPU if there is one")
+]
+
+WIDE = 80
+"""Columns that are never exceeded where we set the line breaks."""
 
 
 @contextmanager
@@ -41,7 +49,8 @@ def one_clear_line() -> Iterator[None]:
     from heed.experiments.cards import CardError
     from heed.experiments.files import InUse
     from heed.experiments.graphs import ExportError
-    from heed.experiments.runner import Interrupted, RunError
+    from heed.experiments.parallel import NoDevice
+    from heed.experiments.runner import Interrupted, RunError, typed
     from heed.experiments.table import UnknownExperiment
     from heed.training.loop import Diverged
 
@@ -53,6 +62,7 @@ def one_clear_line() -> Iterator[None]:
         Diverged,
         ExportError,
         InUse,
+        NoDevice,
         RunError,
         UnknownExperiment,
     ) as fault:
@@ -63,7 +73,7 @@ def one_clear_line() -> Iterator[None]:
         hint = "; nothing was half-written" if fault.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         complain(f"{where}{what}{hint}")
     except Interrupted as stop:
-        typer.echo(f"\n{stop}. To go on: the same command with --resume", err=True)
+        typer.echo(f"\n{stop}. To go on: the same command with {typed('--resume')}", err=True)
         raise typer.Exit(130) from None
     except KeyboardInterrupt:
         typer.echo("\ninterrupted", err=True)
@@ -75,6 +85,11 @@ def places(tatoeba: Path | None) -> dict[str, Path]:
     return {} if tatoeba is None else {"tatoeba": tatoeba}
 
 
+def note(line: str) -> None:
+    """What is going on, for who waits: on stderr, so that numbers can be sent to a file alone."""
+    typer.echo("\n".join(textwrap.wrap(line, WIDE, subsequent_indent="  ")), err=True)
+
+
 def complain(line: str) -> None:
     """One line, exit code 2."""
     typer.echo(f"heed: {' '.join(line.split())}", err=True)
@@ -83,23 +98,53 @@ def complain(line: str) -> None:
 
 @app.command("list")
 def list_experiments() -> None:
-    """Every experiment: chapter, whether it is trained, its main number."""
-    from heed.experiments.cards import Card, CardError
+    """Every experiment by chapter: main number, data, whether its weights are here."""
     from heed.experiments.table import EXPERIMENTS
 
-    for experiment in EXPERIMENTS.values():
-        if not experiment.trained:
-            state = "not trained here"
-        elif not (experiment.folder / "card.json").exists():
-            state = "no weights yet"
-        else:
-            try:
-                card = Card.read(experiment.folder)
-                state = f"{experiment.task.headline(card)}, {len(card.seeds)} seeds"
-                state += "" if card.complete else ", not complete"
-            except CardError as fault:
-                state = str(fault)
-        typer.echo(f"{experiment.name:20} {experiment.chapter:14} {state:32} {experiment.title}")
+    wide = max(map(len, EXPERIMENTS)) + 2
+    typer.echo(f"{'experiment':{wide + 2}}{'main number':17}{'on':15}weights")
+    for chapter in sorted({experiment.chapter for experiment in EXPERIMENTS.values()}):
+        typer.echo(f"\n{chapter}")
+        for experiment in EXPERIMENTS.values():
+            if experiment.chapter != chapter:
+                continue
+            number, weights, fault = standing(experiment)
+            data = data_name(experiment.data)
+            typer.echo(f"  {experiment.name:{wide}}{number:17}{data:15}{weights}")
+            for line in textwrap.wrap(fault or experiment.title, WIDE - 4):
+                typer.echo(f"    {line}")
+    typer.echo(LEGEND)
+
+
+LEGEND = """
+main number   the mean over the seeds, as data/trained/NAME/card.json has it
+on            what it learns from and is measured on. Numbers on different data
+              cannot be compared: a program makes up the grammar's sentences,
+              people wrote the everyday ones (Tatoeba)
+weights       3 seeds      here, in data/trained; trained three times
+              none yet     to be here one day; not trained so far
+              not shipped  yours to train, or only to be read"""
+
+
+def standing(experiment: Any) -> tuple[str, str, str]:
+    """The main number of an experiment, how its weights stand, and what is wrong with them."""
+    from heed.experiments.cards import Card, CardError
+
+    if not (experiment.folder / "card.json").exists():
+        return "", "none yet" if experiment.trained else "not shipped", ""
+    try:
+        card = Card.read(experiment.folder)
+        many = len(card.seeds)
+        seeds = f"{many} seed{'' if many == 1 else 's'}{'' if card.complete else ' so far'}"
+        return experiment.task.headline(card), seeds, ""
+    except CardError as fault:
+        return "", "damaged", str(fault)
+
+
+def data_name(data: Any) -> str:
+    """Data as a column says it: LargeGrammarData is "large grammar"."""
+    words = re.findall(r"[A-Z][a-z0-9]*", type(data).__name__.removesuffix("Data"))
+    return " ".join(words).lower()
 
 
 @app.command("train")
@@ -112,6 +157,7 @@ def train_command(
     runs: Runs = None,
     tatoeba: Tatoeba = None,
     threads: Threads = 1,
+    device: Device = None,
     quiet: Quiet = False,
     save_every: Annotated[
         float, typer.Option("--save-every", min=0, help="seconds between two saved states")
@@ -119,7 +165,8 @@ def train_command(
 ) -> None:
     """Train one experiment, each of its seeds; `publish` then makes the card.
 
-    Bigger than one machine: torchrun --nproc-per-node N -m heed train NAME
+    In several processes, each with a GPU of its own if there are any:
+    torchrun --nproc-per-node N -m heed train NAME
     """
     with one_clear_line():
         import torch
@@ -130,9 +177,16 @@ def train_command(
 
         torch.set_num_threads(threads)
         experiment = runner.with_steps(find(name), steps)
-        task = experiment.load(places(tatoeba))
-        with processes() as together:
-            for each in seed or experiment.seeds:
+        seeds = seed or list(experiment.seeds)
+        for each in seeds:  # found out before the first one has taken its hours
+            place = (runs or runner.RUNS) / name / f"seed-{each}"
+            runner.refuse_a_run(place, resume=resume, overwrite=overwrite)
+        with processes(device) as together:
+            tell = together.first and not quiet
+            if tell:
+                note(outlook(experiment, seeds, runs or runner.RUNS, str(together.device)))
+            task = experiment.load(places(tatoeba))
+            for each in seeds:
                 record = runner.train_one(
                     experiment,
                     each,
@@ -143,9 +197,42 @@ def train_command(
                     show=not quiet,
                     save_every=save_every,
                     processes=together,
+                    seeds=seeds,
                 )
                 if record is not None:
                     show(f"{name} seed {each}", record.metrics)
+            if tell and steps is None:
+                note(f"next: {as_typed('publish', name)} (makes the card, ships the weights)")
+
+
+def outlook(experiment: Any, seeds: list[int], runs: Path, device: str) -> str:
+    """What a training is going to do, and how long that took where the card was made."""
+    from heed.experiments.cards import Card, CardError
+    from heed.experiments.runner import in_words, typed
+
+    many = f"{len(seeds)} seeds" if len(seeds) > 1 else f"seed {seeds[0]}"
+    line = f"{experiment.name}: {many}, {experiment.train.steps:,} steps"
+    line += " each" if len(seeds) > 1 else ""
+    try:
+        card = Card.read(experiment.folder)
+        each = card.seconds / card.steps * experiment.train.steps
+        line += f", about {in_words(each)}" + (" a seed" if len(seeds) > 1 else "")
+        line += f" and {in_words(each * len(seeds))} in all" if len(seeds) > 1 else ""
+        line += " at the pace of the shipped ones (one of two cores)"
+    except CardError:
+        pass  # never trained yet, or damaged: whoever asks for the weights will be told
+    line += f". On {device}. Works in {runs / experiment.name}; Ctrl-C saves, {typed('--resume')}"
+    line += " goes on. Reading the data first"
+    return line + (" …" if sys.stderr.isatty() else "; then a line of progress every 30 s …")
+
+
+def as_typed(command: str, name: str) -> str:
+    """A command of ours as whoever started us types such: through make, or not."""
+    return (
+        f"make {command} NAME={name}"
+        if os.environ.get("HEED_MAKE")
+        else f"python -m heed {command} {name}"
+    )
 
 
 @app.command()
@@ -161,17 +248,22 @@ def evaluate(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) -> None:
         torch.set_num_threads(threads)
         experiment = find(name)
         trained = load(experiment)
+        which = f"{name}, seed {trained.card.seed}"
+        note(f"{which}: reading its data, then measuring the shipped weights …")
         task = experiment.load(places(tatoeba))
         for part, here in experiment.task.read(task.files()).items():
             if here != getattr(trained, part):
                 complain(f"the data give another {part} than that of {name}: another version")
         metrics, _ = task.evaluate(trained.model)
         now = dict(flat(metrics))
-        for metric, seeds in numbers(trained.card.metrics):
+        known = list(numbers(trained.card.metrics))
+        wide = max(36, *(len(metric) for metric, _ in known))
+        typer.echo(f"{which:{wide}} {'now':>9} {'card':>9}")
+        for metric, seeds in known:
             before = seeds["seeds"][trained.card.seeds.index(trained.card.seed)]
             if before is not None:
                 again = now.get(metric, float("nan"))
-                typer.echo(f"{metric:36} {again:9.4f}   card {before:9.4f}")
+                typer.echo(f"{metric:{wide}} {again:9.4f} {before:9.4f}")
 
 
 @app.command()
@@ -200,6 +292,7 @@ def publish(
             if seeds["mean"] is not None:
                 typer.echo(f"{metric:36} {seeds['mean']:9.4f} ± {seeds['std']:.4f}")
         typer.echo(f"{experiment.folder}" + ("" if card.complete else " (not complete)"))
+        note(f"next, for the pages: {as_typed('export', name)}; then make chapters")
 
 
 @app.command("export")
@@ -285,7 +378,8 @@ def serve(
             web = server(folder, host=host, port=port)
         except OSError as fault:
             if fault.errno == errno.EADDRINUSE:
-                complain(f"port {port} is in use; take another with --port")
+                other = "PORT=" if os.environ.get("HEED_MAKE") else "--port "
+                complain(f"port {port} is in use; take another with {other}{min(port + 1, 65535)}")
             raise
         typer.echo(f"the book: http://{host}:{web.server_address[1]}/   (Ctrl-C ends it)")
         sys.stdout.flush()

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from heed.data.corpora import ReverseData
+from heed.experiments import translation
 from heed.experiments.table import EXPERIMENTS
 from heed.experiments.trained import load
 from heed.experiments.translation import TrainedTranslator, Translates, short
@@ -41,3 +43,17 @@ def test_the_width_of_a_row_is_the_beam_that_measures(tiny, task, shipped):
 def test_a_place_of_tatoeba_reaches_the_corpus(tmp_path):
     with pytest.raises(FileNotFoundError, match=str(tmp_path)):
         EXPERIMENTS["bahdanau_everyday"].load({"tatoeba": tmp_path})
+
+
+def test_what_is_validated_comes_to_where_the_model_is(tiny, task, monkeypatch):
+    """On "meta", a device without numbers: the second one of a machine without a GPU."""
+    model = tiny.build(tiny.sized(tiny.task.read(task.files()))).to("meta")
+    seen = []
+
+    def note(model, batch):
+        seen.append(batch.source.device.type)
+        return torch.zeros(())
+
+    monkeypatch.setattr(translation, "translation_loss", note)
+    task.validate(model)
+    assert set(seen) == {"meta"}

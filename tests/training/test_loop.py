@@ -1,10 +1,13 @@
 import itertools
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 import torch
 from torch import nn
 
-from heed.training.loop import Diverged, TrainConfig, adam, train
+from heed.training.loop import Diverged, TrainConfig, adam, moved, precision, train
 
 
 class Line(nn.Module):
@@ -127,3 +130,52 @@ def test_a_model_that_was_answering_trains_again_with_the_next_step():
     for _ in train(model, batches(), objective, TrainConfig(steps=3)):
         model.eval()
     assert modes == [True, True, True]
+
+
+# ------------------------------------------------------------------ where the model is
+#
+# Tensors on the device "meta" have a shape and no numbers. It is a second device on a machine
+# without a GPU: what was forgotten on the CPU fails there, too.
+
+
+@dataclass(frozen=True)
+class Example:
+    x: torch.Tensor
+    y: torch.Tensor
+    name: str
+
+
+class Named(NamedTuple):
+    x: torch.Tensor
+
+
+def test_a_batch_is_moved_however_it_is_put_together():
+    here = torch.zeros(2)
+    there = torch.device("meta")
+    batch = {"a": [here, (here, Named(here))], "b": Example(here, here, "one"), "c": None, "d": 3}
+    found = moved(batch, there)
+    assert found["a"][0].device == found["a"][1][0].device == there
+    assert isinstance(found["a"][1][1], Named)
+    assert found["a"][1][1].x.device == found["b"].x.device == found["b"].y.device == there
+    assert (found["b"].name, found["c"], found["d"]) == ("one", None, 3)
+    assert here.device.type == "cpu"
+
+
+def test_batches_come_to_where_the_model_is():
+    seen = []
+
+    def objective(model, batch):
+        seen.extend(tensor.device.type for tensor in batch)
+        raise StopIteration
+
+    loop = train(Line().to("meta"), batches(), objective, TrainConfig(steps=1))
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        next(loop)
+    assert seen == ["meta", "meta"]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_autocast_is_for_the_device_of_the_model(monkeypatch, device):
+    monkeypatch.setattr(torch, "autocast", lambda *kind, dtype: nullcontext((*kind, dtype)))
+    with precision("bfloat16", torch.device(device, 0)) as asked:
+        assert asked == (device, torch.bfloat16)

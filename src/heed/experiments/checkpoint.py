@@ -111,6 +111,8 @@ def save_state(
             held[f"optimiser.{key}.{names[id(parameter)]}"] = torch.as_tensor(value).contiguous()
     held |= {f"extra.{name}": tensor.contiguous() for name, tensor in extra.items()}
     held["random"] = torch.get_rng_state()
+    if any(parameter.is_cuda for parameter in model.parameters()):
+        held["random_cuda"] = torch.cuda.get_rng_state()  # dropout draws there
     write_by_rename(path, to_bytes(held, metadata={"progress": json.dumps(dict(progress))}))
 
 
@@ -151,5 +153,9 @@ def restore(
             if key.endswith(f".{name}") and "." not in key.removesuffix(f".{name}")
         }
         if moments:
-            optimiser.state[parameter] = {k: tensor.clone() for k, tensor in moments.items()}
+            optimiser.state[parameter] = {
+                k: tensor.to(parameter.device, copy=True) for k, tensor in moments.items()
+            }
     torch.set_rng_state(found["random"])
+    if "random_cuda" in found and torch.cuda.is_available():
+        torch.cuda.set_rng_state(found["random_cuda"])

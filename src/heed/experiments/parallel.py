@@ -1,4 +1,7 @@
-"""Several processes, one training: what ``torchrun`` starts, through PyTorch's own DDP."""
+"""Where a training runs: on which device, and in how many processes.
+
+Several processes are what ``torchrun`` starts; they learn together through PyTorch's own DDP.
+"""
 
 import os
 from collections.abc import Iterator
@@ -10,12 +13,20 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 
+class NoDevice(RuntimeError):
+    """A device was asked for, or is needed, that is not there."""
+
+
 @dataclass(frozen=True)
 class Processes:
-    """How many take part, and which one this is. Number 0 does all the writing."""
+    """How many take part, and which one this is. Number 0 does all the writing.
+
+    device: where this one's model is
+    """
 
     rank: int = 0
     world: int = 1
+    device: torch.device = torch.device("cpu")  # noqa: RUF009  a constant
 
     @property
     def first(self) -> bool:
@@ -40,15 +51,42 @@ class Processes:
             dist.barrier()
 
 
+def device_here(kind: str | None = None) -> torch.device:
+    """The GPU of this process, or the CPU where there is none.
+
+    Of several processes on a machine each has a GPU of its own, by the number (``LOCAL_RANK``)
+    that ``torchrun`` gives it. kind: "cpu" or "cuda", if somebody wants to choose.
+    """
+    if kind not in (None, "cpu", "cuda"):
+        raise NoDevice(f"device {kind!r} is neither cpu nor cuda")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "cpu" or (kind is None and not there):
+        return torch.device("cpu")
+    number = int(os.environ.get("LOCAL_RANK", "0"))
+    if number >= there:
+        raise NoDevice(
+            f"process {number} of this machine needs a GPU of its own, and there are {there}: "
+            "start fewer, or take --device cpu"
+        )
+    return torch.device("cuda", number)
+
+
 @contextmanager
-def processes() -> Iterator[Processes]:
-    """Join the others if ``torchrun`` started us, and leave them at the end."""
+def processes(kind: str | None = None) -> Iterator[Processes]:
+    """Join the others if ``torchrun`` started us, and leave them at the end.
+
+    They talk through NCCL where each has a GPU, through Gloo where they have none. kind: as in
+    ``device_here``.
+    """
+    device = device_here(kind)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # NCCL's barrier waits on the current one
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
-        yield Processes()
+        yield Processes(device=device)
         return
-    dist.init_process_group("gloo")
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
-        yield Processes(dist.get_rank(), world)
+        yield Processes(dist.get_rank(), world, device)
     finally:
         dist.destroy_process_group()

@@ -6,12 +6,13 @@ records of all seeds into one card and ships the weights of the first.
 """
 
 import json
+import os
 import platform
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -42,6 +43,7 @@ from heed.experiments.tasks import Task
 from heed.training.loop import adam, train
 
 RUNS = REPOSITORY / "runs"
+STATE = "state.safetensors"
 SAVE_EVERY = 60.0
 """Seconds between two saved states: what a kill -9 may cost."""
 VALIDATIONS = 40
@@ -51,6 +53,11 @@ MOMENTS = 30
 
 class RunError(RuntimeError):
     """A run that cannot begin, go on or be published as asked."""
+
+
+def typed(option: str) -> str:
+    """An option as whoever started us has to type it: make takes it as ``ARGS=--resume``."""
+    return f"ARGS={option}" if os.environ.get("HEED_MAKE") else option
 
 
 class Interrupted(KeyboardInterrupt):
@@ -130,7 +137,7 @@ class Run:
         self.processes = processes or Processes()
         torch.manual_seed(seed)  # once, and before the model draws its first weights
         self.config = experiment.sized(experiment.task.read(task.files()))
-        self.model: Any = experiment.build(self.config)
+        self.model: Any = experiment.build(self.config).to(self.processes.device)
         self.optimiser = adam(self.model, experiment.train)
         self.progress = Progress(recipe=jsonable(experiment.recipe), seed=seed)
         self.maps: dict[int, list[Bytes]] = {}
@@ -139,7 +146,7 @@ class Run:
 
     @property
     def state(self) -> Path:
-        return self.folder / "state.safetensors"
+        return self.folder / STATE
 
     def load(self) -> None:
         """Go back to where the saved state is; ``RunError`` if it is of another recipe."""
@@ -176,10 +183,13 @@ class Run:
         self.maps[self.progress.step] = self.task.maps(self.model)
         self.progress.said[str(self.progress.step)] = self.task.says(self.model)
 
-    def steps(self, *, show: bool = True, save_every: float = SAVE_EVERY) -> Iterator[int]:
+    def steps(
+        self, *, show: bool = True, save_every: float = SAVE_EVERY, seeds: Sequence[int] = ()
+    ) -> Iterator[int]:
         """Train to the end, saving and watching on the way; yields after each step.
 
-        Ctrl-C is heeded between two steps, never within one: it saves and raises ``Interrupted``.
+        ``seeds`` are all those of which this one is shown to be a part. Ctrl-C is heeded between
+        two steps, never within one: it saves and raises ``Interrupted``.
         """
         plan, progress, first = self.experiment.train, self.progress, self.processes.first
         watched = set(moments(plan.steps, count=MOMENTS))
@@ -200,12 +210,14 @@ class Run:
             self.save()  # a folder that cannot be written is found out now, not in a minute
             if not progress.step:
                 self.watch()
-        before, began = progress.seconds, time.monotonic()
+        started, before, began = progress.step, progress.seconds, time.monotonic()
         saved, recent, shown = began, [], {}
+        place, many = place_among(self.seed, seeds)
+        among = f" ({place} of {many})" if many > 1 else ""
         bar = tqdm(
             total=plan.steps,
             initial=progress.step,
-            desc=f"{self.experiment.name} seed {self.seed}",
+            desc=f"{self.experiment.name} seed {self.seed}{among}",
             disable=not (show and first),
             unit="step",
             mininterval=1.0 if sys.stderr.isatty() else 30.0,  # a log file is read later
@@ -217,8 +229,12 @@ class Run:
                 progress.seconds = before + time.monotonic() - began
                 recent.append(report.loss)
                 bar.update()
-                if report.step % 10 == 0:
+                if report.step % 10 == 0 and recent:
                     shown["loss"] = f"{sum(recent[-100:]) / len(recent[-100:]):.3f}"
+                    if many > place:
+                        pace = (time.monotonic() - began) / (report.step - started)
+                        left = plan.steps - report.step + (many - place) * plan.steps
+                        shown["all seeds"] = f"{in_words(left * pace)} left"
                     bar.set_postfix(shown, refresh=False)
                 if first and report.step in watched:
                     self.watch()
@@ -280,7 +296,7 @@ class Run:
             dtype="float16" if half else "float32",
             threads=torch.get_num_threads(),
             processes=self.processes.world,
-            versions=versions(),
+            versions=versions(self.processes.device),
             files={name: sha256(each) for name, each in content.items()},
             curve=progress.curve,
             inputs=self.task.inputs(),
@@ -304,25 +320,33 @@ def train_one(
     show: bool = True,
     save_every: float = SAVE_EVERY,
     processes: Processes | None = None,
+    seeds: Sequence[int] = (),
 ) -> Record | None:
-    """Train one seed to the end and measure it.
+    """Train one seed to the end and measure it; ``seeds`` are all that are to be trained.
 
     A folder that holds a run already is not touched, unless ``resume`` goes on with it or
     ``overwrite`` begins anew. Only the first of several processes measures and gets a ``Record``.
     """
     run = Run(experiment, seed, task, runs=runs, processes=processes)
     with alone_in(run.folder) if run.processes.first else nullcontext():
+        refuse_a_run(run.folder, resume=resume, overwrite=overwrite)
         if run.state.exists() and resume:
             run.load()
-        elif run.state.exists() and not overwrite:
-            raise RunError(
-                f"{run.folder} holds a run already: "
-                "--resume goes on with it, --overwrite begins anew"
-            )
         run.processes.wait()  # nobody writes before everybody has read
-        for _ in run.steps(show=show, save_every=save_every):
+        for _ in run.steps(show=show, save_every=save_every, seeds=seeds):
             pass
+        if show and run.processes.first:
+            print(f"measuring seed {seed} on the test sentences …", file=sys.stderr, flush=True)
         return run.finish() if run.processes.first else None
+
+
+def refuse_a_run(folder: Path, *, resume: bool, overwrite: bool) -> None:
+    """``RunError`` if the folder holds a run and nobody said what is to become of it."""
+    if (folder / STATE).exists() and not resume and not overwrite:
+        raise RunError(
+            f"{folder} holds a run already: {typed('--resume')} goes on with it, "
+            f"{typed('--overwrite')} begins anew"
+        )
 
 
 def publish(
@@ -345,7 +369,7 @@ def publish(
         if (
             (record is None or not record.complete)
             and task is not None
-            and (place / "state.safetensors").exists()
+            and (place / STATE).exists()
         ):
             run = Run(experiment, seed, task, runs=runs)
             run.load()
@@ -425,14 +449,29 @@ def interrupt_between() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def versions() -> dict[str, str]:
-    """What the numbers were made with."""
-    return {
+def place_among(seed: int, seeds: Sequence[int]) -> tuple[int, int]:
+    """Which of the seeds this one is, and how many there are: (2, 3)."""
+    return (seeds.index(seed) + 1, len(seeds)) if seed in seeds else (1, 1)
+
+
+def in_words(seconds: float) -> str:
+    """A duration as one says it: 40 s, 22 min, 3.5 h."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def versions(device: torch.device | None = None) -> dict[str, str]:
+    """What the numbers were made with, and the GPU if there was one."""
+    found = {
         "python": platform.python_version(),
         "torch": torch.__version__,
         "heed": version("attention-book"),
         "sacrebleu": version("sacrebleu"),
     }
+    if device is not None and device.type == "cuda":
+        found["gpu"] = torch.cuda.get_device_name(device)
+    return found
 
 
 def rounded(value: Any, digits: int = 6) -> Any:

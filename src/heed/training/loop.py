@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
@@ -78,11 +78,28 @@ def adam(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
     return torch.optim.Adam(model.parameters(), lr=config.lr, betas=(0.9, 0.98), fused=True)
 
 
-def precision(kind: Precision) -> AbstractContextManager:
-    """The context in which forward pass and loss run."""
+def precision(kind: Precision, device: torch.device) -> AbstractContextManager:
+    """The context in which forward pass and loss run, on a model that is there."""
     if kind == "bfloat16":
-        return torch.autocast("cpu", dtype=torch.bfloat16)
+        return torch.autocast(device.type, dtype=torch.bfloat16)
     return nullcontext()
+
+
+def moved(batch: Any, device: torch.device) -> Any:
+    """The batch with every tensor on the device, however it is put together: a tensor, a
+    dataclass, a tuple, a list or a dictionary of such. What is no tensor stays what it is."""
+    if isinstance(batch, Tensor):
+        return batch.to(device, non_blocking=True)
+    if is_dataclass(batch) and not isinstance(batch, type):
+        there = {f.name: moved(getattr(batch, f.name), device) for f in fields(batch) if f.init}
+        return replace(batch, **there)
+    if isinstance(batch, dict):
+        return {key: moved(each, device) for key, each in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):  # a named one wants its parts singly
+        return type(batch)(*(moved(each, device) for each in batch))
+    if isinstance(batch, list | tuple):
+        return type(batch)(moved(each, device) for each in batch)
+    return batch
 
 
 def train(
@@ -98,17 +115,18 @@ def train(
 
     To go on with a run, hand in its ``optimiser`` and how many steps are ``done``; ``batches``
     must then start with the batch of step ``done + 1``. A loss that is infinite or not a number
-    raises ``Diverged`` before it reaches the weights.
+    raises ``Diverged`` before it reaches the weights. Batches are brought to where the model is.
     """
     optimiser = optimiser or adam(model, config)
+    device = next((each.device for each in model.parameters()), torch.device("cpu"))
     for step, batch in zip(range(done + 1, config.steps + 1), batches, strict=False):
         model.train()
         rate = config.rate(step)
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.zero_grad(set_to_none=True)
-        with precision(config.precision):
-            loss = objective(model, batch)
+        with precision(config.precision, device):
+            loss = objective(model, moved(batch, device))
         value = loss.item()
         if not math.isfinite(value):
             raise Diverged(f"the loss of step {step} is {value}; try a smaller lr than {rate:.2g}")

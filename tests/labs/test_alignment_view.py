@@ -141,7 +141,8 @@ def test_page_and_kernel_give_the_same_answer(bench: Page, settings: dict[str, A
     assert found.keys() == wanted.keys()
     for name in ("source", "known", "target", "copied", "finished", "read", "of", "message"):
         assert found[name] == wanted[name]
-    assert (found["alone"] or {}).get("target") == (wanted["alone"] or {}).get("target")
+    for name in ("target", "copied"):
+        assert (found["alone"] or {}).get(name) == (wanted["alone"] or {}).get(name)
     for name in ("weights", "probability"):
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-4)
     for one, other in ((found, wanted), (found["alone"], wanted["alone"])):

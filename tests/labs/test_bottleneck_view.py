@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, serious
 from reading import NASTY, answered
 
+from heed.data.text import tokenize
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
 from heed.labs import BottleneckLab
@@ -26,12 +27,18 @@ WHOLE = (
     "young queen did not read the letter that her old brother had written."
 )
 START = "The minister signed the agreement."
+GOLD = [
+    "le ministre a signé l' accord",
+    "dans le château parce que les agriculteurs étaient fatigués",
+    ", mais la jeune reine n' a pas lu la lettre que son vieux frère avait écrite",
+]
+OWN = "The old minister signed the letter and the cat slept in the garden."
 
 
 @pytest.fixture(scope="module")
 def lab() -> BottleneckLab:
     fixed, attended = (as_exported(load(name)) for name in ("seq2seq_grammar", "bahdanau_grammar"))
-    return BottleneckLab(fixed, attended, story=STORY, text=START)
+    return BottleneckLab(fixed, attended, story=STORY, gold=GOLD, text=START)
 
 
 @pytest.fixture
@@ -96,7 +103,8 @@ def test_what_came_through_is_what_python_says(call: Callable[..., Any]) -> None
 
 def test_the_story_grows_by_words_and_ends_each_time(call: Callable[..., Any]) -> None:
     stops = call("bottleneck.js", "tellings", STORY)
-    assert [stop["words"] for stop in stops] == list(range(1, len(stops) + 1))
+    lengths = [len(tokenize(stop["text"], "en")) for stop in stops]
+    assert [stop["words"] for stop in stops] == lengths == sorted(set(lengths))
     assert stops[4]["text"] == START
     assert stops[-1]["text"] == WHOLE
     assert all(stop["text"].endswith(".") and " ," not in stop["text"] for stop in stops)
@@ -111,7 +119,9 @@ def test_the_page_shows_the_computed_answer_before_any_model_has_come(
     lab.text = START
     page.route("**/ort/**", lambda route: route.abort())
     page.goto(sheet(lab.html()))
-    expect(page.locator(".heed-count")).to_have_text("6 of 6 words came through the vector.")
+    expect(page.locator(".heed-count")).to_have_text(
+        "7 of 7 French words and marks came through the vector."
+    )
     expect(page.locator(".heed-vector .numbers")).to_have_count(4)
 
 
@@ -139,7 +149,7 @@ def test_a_story_of_no_steps_has_no_slider(
 
 def test_each_step_of_the_slider_changes_all_that_is_drawn(opened: Locator) -> None:
     slider = opened.get_by_role("slider", name="Length of the story")
-    assert slider.get_attribute("aria-valuetext") == "5 words"
+    assert slider.get_attribute("aria-valuetext") == "6 words and marks"
     slider.focus()
     before = look(opened)
     for dots in (2, 3, 4):
@@ -153,7 +163,7 @@ def test_each_step_of_the_slider_changes_all_that_is_drawn(opened: Locator) -> N
     expect(opened.get_by_label("Or write your own")).to_have_value(
         "The minister signed the agreement in the castle."
     )
-    expect(opened.locator(".heed-says")).to_contain_text("From 7 to 8 words")
+    expect(opened.locator(".heed-says")).to_contain_text("From 8 to 9 words and marks")
 
 
 def test_the_slider_follows_the_mouse(opened: Locator) -> None:
@@ -182,18 +192,89 @@ def test_what_is_lost_and_what_is_made_up_is_marked_and_said(opened: Locator) ->
 def test_the_count_is_that_of_the_unmarked_words(opened: Locator) -> None:
     answered(opened, lambda: opened.get_by_label("Or write your own").fill(WHOLE))
     kept, every = (
-        len([w for w in words if any(map(str.isalnum, w))])
+        len(words)
         for words in (
             line(opened, 1).evaluate(
                 "e => [...e.childNodes].filter(n => n.nodeType === 3)"
-                ".map(n => n.textContent).join(' ').split(/\\s+/)"
+                ".map(n => n.textContent).join(' ').trim().split(/\\s+/)"
             ),
             line(opened, 2).inner_text().split(),
         )
     )
     expect(opened.locator(".heed-count")).to_have_text(
-        f"{kept} of {every} words came through the vector."
+        f"{kept} of {every} French words and marks came through the vector."
     )
+
+
+def note(root: Locator) -> str:
+    """What is said about the marks."""
+    return " ".join(root.locator(".heed-bottleneck > .heed-note").all_text_contents())
+
+
+def test_of_a_whole_clause_the_right_french_is_known(
+    opened: Locator, quiet: Page, sheet: Callable[[str], str], lab: BottleneckLab
+) -> None:
+    assert "Here it is the right French, word for word." in note(opened)
+    opened.get_by_role("slider").focus()
+    answered(opened, lambda: opened.page.keyboard.press("ArrowRight"))
+    assert "nobody wrote down the right French" in note(opened)
+    lab.text = START
+    html = lab.html()
+    assert '"gold":[["le",' in html
+    quiet.goto(sheet(html.replace('"gold":[["le",', '"gold":[["ce",')))
+    root = quiet.locator("heed-lab")
+    expect(root.locator(".heed-count")).to_be_visible()
+    assert "Here it is not right itself. Right would be: ce ministre a signé" in note(root)
+
+
+def test_of_the_readers_own_sentence_only_the_difference_is_told(opened: Locator) -> None:
+    answered(opened, lambda: opened.get_by_label("Or write your own").fill(OWN))
+    expect(opened.locator(".heed-count")).to_contain_text(
+        "are those of the network that looks back"
+    )
+    assert "Nobody here knows the right French of this sentence" in note(opened)
+    marked = opened.locator(".heed-lost, .heed-made-up").all_text_contents()
+    assert any(text.endswith("(its French differs)") for text in marked)
+    assert all(text.endswith("differs)") for text in marked)
+    slider = opened.get_by_role("slider")
+    assert slider.get_attribute("aria-valuetext") == "your own sentence"
+    expect(opened.locator(".heed-strip + .heed-note")).to_be_visible()
+    slider.focus()
+    answered(opened, lambda: opened.page.keyboard.press("ArrowRight"))
+    assert slider.get_attribute("aria-valuetext") == "7 words and marks"
+    expect(opened.locator(".heed-count")).to_contain_text("came through the vector")
+
+
+def test_another_sentence_is_not_compared_with_the_one_before(opened: Locator) -> None:
+    box, says = opened.get_by_label("Or write your own"), opened.locator(".heed-says")
+    expect(says).to_contain_text("Tell it one word more")
+    answered(opened, lambda: box.fill(OWN))
+    expect(says).to_contain_text("This is another sentence than before")
+    assert opened.locator(".heed-vector").get_attribute("data-moved") == ""
+    answered(opened, lambda: box.fill(OWN.replace("garden", "castle")))
+    expect(says).to_contain_text("One word changed")
+    answered(opened, lambda: box.fill(OWN.replace("old ", "")))
+    expect(says).to_contain_text("This is another sentence than before")  # two places at once
+    answered(opened, lambda: box.fill(OWN))
+    expect(says).to_contain_text("From 13 to 14 words and marks")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "wanted"),
+    [
+        ("a b .", "a b c .", True),
+        ("a b c d .", "a .", True),
+        ("a b .", "a c .", True),
+        ("a b .", "c d .", False),
+        ("a b c .", "b c a .", False),
+        ("a b c d .", "b a d c .", False),
+        ("a .", "b .", True),
+    ],
+)
+def test_a_sentence_is_the_same_one_while_it_is_changed_at_one_place(
+    call: Callable[..., Any], before: str, now: str, wanted: bool
+) -> None:
+    assert call("bottleneck.js", "related", before.split(), now.split()) is wanted
 
 
 def test_the_vector_has_the_same_size_whatever_it_holds(opened: Locator) -> None:
@@ -210,10 +291,10 @@ def test_the_vector_has_the_same_size_whatever_it_holds(opened: Locator) -> None
 
 def test_the_same_text_again_moves_nothing(opened: Locator) -> None:
     box = opened.get_by_label("Or write your own")
-    answered(opened, lambda: box.fill("The cat sleeps."))
+    answered(opened, lambda: box.fill("The minister signed the letter."))
     moved = opened.locator(".heed-vector").get_attribute("data-moved")
     assert int(moved or 0) > 0
-    answered(opened, lambda: box.fill("the cat sleeps ."))
+    answered(opened, lambda: box.fill("the minister signed the letter ."))
     assert opened.locator(".heed-vector").get_attribute("data-moved") == moved
 
 

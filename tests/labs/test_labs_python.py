@@ -129,6 +129,7 @@ def test_alone_is_the_same_search_without_steering(lab: AlignmentLab) -> None:
     lab.temperature = 5.0
     assert lab.answer["alone"] == {
         "target": plain["target"],
+        "copied": plain["copied"],
         "log_prob": pytest.approx(plain["log_prob"], abs=1e-5),
     }
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from heed.labs.bottleneck import BottleneckLab
     from heed.labs.learning import LearningLab
     from heed.labs.predict import PredictLab
+    from heed.labs.switch import SwitchLab
 
-__all__ = ["AlignmentLab", "BottleneckLab", "LearningLab", "PredictLab"]
+__all__ = ["AlignmentLab", "BottleneckLab", "LearningLab", "PredictLab", "SwitchLab"]
 
 _HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}
 

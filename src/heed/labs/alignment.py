@@ -1,7 +1,7 @@
 """Type an English sentence, see where each French word looks, and force it to look elsewhere."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import traitlets
@@ -128,13 +128,9 @@ class AlignmentLab(Lab):
         weights = found.weights
         assert weights is not None  # a Bahdanau has them
         target = spoken(found, trained.target_vocab)
-        most = weights[:, :-1].argmax(axis=1).tolist()  # the end of a sentence is no word to copy
         answer |= {
             "target": target,
-            "copied": [
-                most[i] if self.copy and word == SPECIALS[UNK] else -1
-                for i, word in enumerate(target)
-            ],
+            "copied": self._copied(target, found),
             "probability": [math.exp(term) for term in found.log_probs],
             "weights": weights.tolist(),
             "log_prob": found.log_prob,
@@ -149,12 +145,21 @@ class AlignmentLab(Lab):
     ) -> dict[str, Any]:
         """What the model says by itself. Kept while the reader moves other controls."""
         model = self.trained.model
-        case = (source.tolist(), self.width, fingerprint(model))
+        case = (source.tolist(), self.width, self.copy, fingerprint(model))
         if self._before is None or self._before[0] != case:
             found = self._search(model, source, lengths)
             said = spoken(found, self.trained.target_vocab)
-            self._before = case, {"target": said, "log_prob": found.log_prob}
+            copied = self._copied(said, found)
+            alone = {"target": said, "copied": copied, "log_prob": found.log_prob}
+            self._before = case, alone
         return self._before[1]
+
+    def _copied(self, target: Sequence[str], found: Hypothesis) -> list[int]:
+        """For each ``<unk>`` the source position that is looked at most; −1 for other words."""
+        if found.weights is None or not self.copy:
+            return [-1] * len(target)
+        most = found.weights[:, :-1].argmax(axis=1)  # the end of a sentence is no word to copy
+        return [int(j) if w == SPECIALS[UNK] else -1 for w, j in zip(target, most, strict=True)]
 
     def _search(
         self, model: Translator, source: Int[Tensor, "1 source"], lengths: Int[Tensor, " 1"]

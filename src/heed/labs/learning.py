@@ -11,7 +11,7 @@ from heed.data.pairs import Pair
 from heed.experiments.maps import quantise
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import END, Lab, resolve
+from heed.labs.base import END, Lab, resolve, rounded
 from heed.trace import AttentionTrace
 from heed.viz.learning import precision_by_moment
 
@@ -69,7 +69,8 @@ class LearningLab(Lab):
             )
         curve = card.curves.get(str(card.seed), [])
         loss = [[point["step"], point["loss"], point["valid_loss"]] for point in curve]
-        return {"steps": list(self._steps), "loss": loss, "inputs": inputs}
+        # A run that diverged has losses that are no numbers.
+        return {"steps": list(self._steps), "loss": rounded(loss, 6), "inputs": inputs}
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         return {}, None

@@ -10,7 +10,7 @@ import {h, replace, setText, unique} from "./dom.js";
 import {changes} from "./lcs.js";
 import {wordLine} from "./lines.js";
 import {attentionMap} from "./map.js";
-import {largest, loudest} from "./numbers.js";
+import {isNumber, largest, loudest} from "./numbers.js";
 import {END, remarks} from "./reading.js";
 import {sayer, share} from "./say.js";
 
@@ -21,7 +21,7 @@ const LOOKS = ["own", "uniform", "shuffled", "yours"];
 const EXAMPLES = ["short", "mirror", "name", "long"];
 const PACE = 130; // ms a word, while a new sentence is written
 const LONGEST = 2600; // ms for a whole sentence
-const WIDE = 560; // px; where there is less room, the experiments are folded at first
+const WIDE = 560; // px; where there is less room, the experiments are folded and follow the map
 const NOBODY = { side: "none", index: -1 };
 
 export function render({ model, el }) {
@@ -36,6 +36,7 @@ export function render({ model, el }) {
   let pinned = -1; // the French word that was picked last
   let sending = false; // the settings that change now are the reader's own
   let notice = ""; // one sentence in answer to what the reader just did
+  let released = ""; // what a new sentence has undone; said while it is being typed
 
   // Until a new sentence is answered, the places on the screen are those of the old one.
   const stale = () => !answered(model, ["text"]);
@@ -150,8 +151,8 @@ export function render({ model, el }) {
       h("div", null, copy.element, h("p", { class: "heed-help" }, tell("hide.help")), reset.element),
     ),
   );
-  // Folded on a phone, where the map should be the first thing to see.
-  experiments.open = (el.clientWidth || innerWidth) >= WIDE;
+  const wide = (el.clientWidth || innerWidth) >= WIDE;
+  experiments.open = wide; // folded on a phone
   experiments.hidden = asleep;
 
   box.element.hidden = asleep;
@@ -173,9 +174,9 @@ export function render({ model, el }) {
       sentence(tell("french"), french.element),
       says,
     ),
-    experiments,
-    alone,
-    map.element,
+    // Where there is room, the controls over the map that they change. On a phone they are as long
+    // as the screen, and the map comes first.
+    wide ? [experiments, alone, map.element] : [map.element, experiments, alone],
     score,
   );
   replace(el, root);
@@ -185,7 +186,7 @@ export function render({ model, el }) {
   // What depends on the answer is drawn when it comes; what the reader put there, at once.
   function send(settings) {
     finish();
-    notice = "";
+    notice = released = "";
     sending = true;
     ask(settings);
     sending = false;
@@ -195,8 +196,15 @@ export function render({ model, el }) {
 
   // A new sentence has new places: what was hidden or picked in the old one means nothing here.
   function askFor(text) {
+    const undone = [];
+    if ((model.get("hidden") ?? []).length) undone.push(tell("new.hidden"));
+    if (Object.keys(model.get("rows") ?? {}).length) undone.push(tell("new.rows"));
+    if ((model.get("only") ?? -1) >= 0) undone.push(tell("new.only"));
+    const say = undone.length ? undone.join(" ") : released;
     pinned = -1;
     send({ text, hidden: [], rows: {}, only: -1 });
+    released = say;
+    notify(say);
   }
 
   function hide(column) {
@@ -280,11 +288,11 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ drawing
 
-  const shownWord = (i) => {
-    const from = seen.copied[i];
-    return from >= 0 && model.get("copy") ? seen.source[from] : seen.target[i];
-  };
-  const shownWords = () => seen.target.map((_, i) => shownWord(i));
+  // With copies in the place of <unk>, of what it writes now and of what it writes alone.
+  const copiedInto = ({ target, copied = [] }) =>
+    target.map((word, i) => (copied[i] >= 0 && model.get("copy") ? seen.source[copied[i]] : word));
+  const shownWords = () => copiedInto(seen);
+  const shownWord = (i) => shownWords()[i];
 
   function steered() {
     return Object.entries(NEUTRAL).some(
@@ -310,7 +318,7 @@ export function render({ model, el }) {
   function drawAll() {
     const hidden = new Set(model.get("hidden"));
     const written = shownWords();
-    const changed = seen.alone ? changes(seen.target, seen.alone.target) : [];
+    const changed = seen.alone ? changes(written, copiedInto(seen.alone)) : [];
     english.draw(
       seen.source.map((text, j) => {
         const marks = [];
@@ -392,7 +400,8 @@ export function render({ model, el }) {
         const most = largest(seen.weights[index].slice(0, -1));
         parts.push(tell(key, { word: seen.source[most] }));
       }
-      parts.push(tell("says.sure", { probability: share(seen.probability[index] ?? 0) }));
+      const probability = seen.probability[index];
+      if (isNumber(probability)) parts.push(tell("says.sure", { probability: share(probability) }));
       return parts.join(" ");
     }
     if (side === "english" && index < seen.source.length) {
@@ -436,11 +445,12 @@ export function render({ model, el }) {
     const { target, log_prob: now } = seen;
     score.hidden = !target.length;
     const each = Math.exp(now / Math.max(1, target.length));
-    setText(score, tell("score", { log: signed(now), each: share(each) }));
+    const values = { log: signed(now), each: share(each) };
+    setText(score, isNumber(now) ? tell("score", values) : tell("score.none"));
     alone.hidden = !seen.alone;
     if (!seen.alone) return;
-    const [before, after] = [seen.alone.target, target].map((list) =>
-      list.filter((word) => word !== END),
+    const [before, after] = [seen.alone, seen].map((each) =>
+      copiedInto(each).filter((word) => word !== END),
     );
     const gone = changes(before, after);
     const come = changes(after, before);
@@ -471,8 +481,9 @@ export function render({ model, el }) {
   }
 
   function surer(now, before) {
+    if (!isNumber(now) || !isNumber(before)) return "";
     const gap = now - before;
-    const values = { now: signed(now), before: signed(before), times: times(Math.abs(gap)) };
+    const values = { now: signed(now), before: signed(before), times: times(Math.abs(gap), tell) };
     if (Math.abs(gap) < 0.05) return tell("sure.same", values);
     return tell(gap < 0 ? "sure.less" : "sure.more", values);
   }
@@ -591,12 +602,16 @@ function firstDifference(before, now) {
 }
 
 function signed(number) {
-  return number.toFixed(2).replace("-", "−");
+  return (number ?? 0).toFixed(2).replace("-", "−");
 }
 
-function times(gap) {
+/** How many times more or less probable: no more digits than anybody reads. */
+function times(gap, tell) {
   const factor = Math.exp(gap);
   if (factor < 10) return factor.toFixed(1);
-  if (factor < 1e6) return Math.round(factor).toLocaleString("en");
-  return `10^${Math.round(gap / Math.LN10)}`;
+  if (factor < 100) return String(Math.round(factor));
+  const unit = 10 ** Math.floor(gap / Math.LN10);
+  const number = factor < 1e6 ? Math.round(factor / unit) * unit : 0;
+  const power = String(Math.round(gap / Math.LN10)).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
+  return tell("about", { number: number ? number.toLocaleString("en") : `10${power}` });
 }

@@ -1,7 +1,10 @@
 // The bottleneck lab: a story grows word by word, and comes back through one vector and with
-// attention.
+// attention. What is counted is what the models read and write: words and marks of punctuation.
 //
-// Settings: text. Reads besides: story, examples, backward, answer, strings.
+// Whether a word is lost is a claim about the right French. That is known for the clauses of the
+// story (gold); a sentence of the reader's own only shows where the two networks differ.
+//
+// Settings: text. Reads besides: story, gold, examples, backward, answer, strings.
 
 import {asker} from "./asking.js";
 import {button, group, slider, textBox} from "./controls.js";
@@ -11,6 +14,7 @@ import {END, isWord, remarks} from "./reading.js";
 import {sayer} from "./say.js";
 import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
+import {tokenize} from "./text.js";
 
 const EXAMPLES = ["short", "question", "strange"];
 const MOVED = 0.1; // a number that changed by more than this has moved
@@ -18,7 +22,8 @@ const STRONG = 0.5; // a change that gets the full colour
 const OWN = 12; // sentences of the reader's own that keep their dot
 const QUIET = 500; // milliseconds without a new answer before one is spoken
 
-/** The story at each length that the slider stops at: [{words, text}], shortest first. */
+/** The story at each length that the slider stops at, a word longer each time: [{words, text}],
+ * words being what is read there, marks included. */
 export function tellings(clauses) {
   const words = clauses.join(" ").split(/\s+/u).filter(Boolean);
   const stops = [];
@@ -28,15 +33,28 @@ export function tellings(clauses) {
     const bare = told.replace(/ (?=[,.;:!?])/gu, "").replace(/[\s,.;:!?]+$/u, "");
     stops.push(`${bare.charAt(0).toUpperCase()}${bare.slice(1)}.`);
   });
-  return stops.map((text, i) => ({ words: i + 1, text }));
+  return stops.map((text) => ({ words: tokenize(text, "en").length, text }));
 }
 
-/** What an answer says about how much came through: words of the attended line, and kept ones. */
-function throughput(answer) {
-  const { target, kept } = answer.fixed;
-  const n = target.filter((word, i) => kept[i] && isWord(word)).length;
-  const of = answer.attended.target.filter(isWord).length;
-  return { n, of, share: of ? n / of : 0, words: answer.source.filter(isWord).length };
+const bare = (words) => words.filter((word) => word !== END);
+
+/** What an answer says about how much came through: how many there are in the attended line, and
+ * how many of them in the other. */
+function throughput({ source, fixed, attended }) {
+  const n = fixed.target.filter((word, i) => fixed.kept[i] && word !== END).length;
+  const of = bare(attended.target).length;
+  return { n, of, share: of ? n / of : 0, words: bare(source).length };
+}
+
+/** One sentence becomes the other where words are added, taken away or exchanged at one place; of
+ * the shorter one all but a word stays. */
+export function related(before, now) {
+  const shorter = Math.min(before.length, now.length);
+  let same = 0;
+  while (same < shorter && before[same] === now[same]) same += 1;
+  let end = 0;
+  while (end < shorter - same && before.at(-1 - end) === now.at(-1 - end)) end += 1;
+  return shorter - same - end <= 1;
 }
 
 /** The same for one telling however it is spaced and ended. */
@@ -47,6 +65,7 @@ function strip(tell, longest) {
   const box = h("div", { class: "heed-strip", role: "img" });
   const story = new Map(); // length -> share
   const own = new Map(); // sentence -> {words, share}, the latest ones
+  const diamonds = h("p", { class: "heed-note", hidden: true }, tell("strip_own"));
   let here = null;
   let width = 0;
   const HEIGHT = 128;
@@ -87,6 +106,7 @@ function strip(tell, longest) {
     }
     const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": true };
     box.replaceChildren(svg("svg", size, ...parts));
+    diamonds.hidden = !own.size;
 
     const seen = [...dots, ...[...own.values()].map((o) => [o.words, o.share])];
     const said = seen.slice(-16).map(([words, s]) => tell("strip_dot", { words, p: percent(s) }));
@@ -98,12 +118,13 @@ function strip(tell, longest) {
     draw();
   });
   return {
-    element: h("figure", {}, h("figcaption", {}, tell("strip")), box),
-    /** seen: what throughput gives; its place on the story's line, or a sentence of its own. */
-    add(seen, place, sentence) {
-      here = { words: place ?? seen.words, share: seen.share };
-      if (place) {
-        story.set(place, seen.share);
+    element: h("figure", {}, h("figcaption", {}, tell("strip")), box, diamonds),
+    /** seen: what throughput gives; told: whether it is a part of the story, or a sentence of the
+     * reader's own. */
+    add(seen, told, sentence) {
+      here = { words: seen.words, share: seen.share };
+      if (told) {
+        story.set(seen.words, seen.share);
       } else {
         own.delete(sentence); // the one told last is the latest
         own.set(sentence, here);
@@ -159,8 +180,9 @@ function vector(tell, backward) {
   const scale = cells("heed-scale");
   const legend = h("p", { class: "heed-legend", "aria-hidden": "true" }, "−1", scale.canvas, "1");
   let rows = [];
-  let now = null; // {sentence, words, values}
-  let before = null;
+  let now = null; // {source, values}
+  let before = null; // the one to which it is compared: another telling of nearly the same
+  let first = true;
 
   function paint() {
     const map = colours();
@@ -189,15 +211,18 @@ function vector(tell, backward) {
       grid,
       h("div", { class: "heed-under" }, moved, legend),
     ),
-    draw(state, sentence, words) {
+    draw(state, source) {
       // c has no bounds; the decoder shows it through a tanh, and so do we
       const values = state.values.map((numbers, row) =>
-        state.names[row].startsWith("c") ? numbers.map(Math.tanh) : numbers,
+        numbers.map((x) => (state.names[row].startsWith("c") ? Math.tanh(x ?? 0) : (x ?? 0))),
       );
-      if (!now || now.sentence !== sentence) {
-        const same = now && now.values.length === values.length;
-        before = same && now.values[0].length === values[0].length ? now : null;
-        now = { sentence, words, values };
+      const words = source.length;
+      if (!now || now.source.join(" ") !== source.join(" ")) {
+        const shape = (each) => each.values.map((row) => row.length).join();
+        const next = { source, values };
+        first = !now;
+        before = now && shape(now) === shape(next) && related(now.source, source) ? now : null;
+        now = next;
       }
       if (rows.length !== values.length) {
         rows = state.names.map(() => ({ numbers: cells("numbers"), moved: cells("moved") }));
@@ -211,8 +236,10 @@ function vector(tell, backward) {
       const n = paint();
       const large = values.flat().filter((x) => Math.abs(x) > STRONG).length;
       setText(told, tell("vector_told", { count }) + (backward ? ` ${tell("backward")}` : ""));
-      const change = before && { from: before.words, to: words, n, count };
-      setText(moved, change ? tell("moved", change) : tell("unmoved"));
+      const from = before?.source.length;
+      const change = from === words ? "edited" : "moved";
+      if (before) setText(moved, tell(change, { from, to: words, n, count }));
+      else setText(moved, tell(first ? "unmoved" : "another"));
       grid.setAttribute("aria-label", tell("vector_label", { count, words, large }));
       grid.dataset.moved = before ? n : "";
     },
@@ -223,22 +250,31 @@ export function render({ model, el }) {
   const strings = model.get("strings");
   const tell = sayer(strings, "bottleneck");
   const ask = asker(model);
-  const stops = tellings(model.get("story") ?? []);
-  const placeOf = (text) => stops.find((stop) => letters(stop.text) === letters(text))?.words;
+  const clauses = model.get("story") ?? [];
+  const stops = tellings(clauses);
+  const placeOf = (text) => 1 + stops.findIndex((stop) => letters(stop.text) === letters(text));
+  // The French of a whole clause and all before it, by the letters of the English.
+  const gold = new Map(
+    (model.get("gold") ?? []).map((_, i, french) => [
+      letters(clauses.slice(0, i + 1).join(" ")),
+      french.slice(0, i + 1).flat(),
+    ]),
+  );
 
   const howLong = slider({
     label: tell("length"),
     min: 1,
     max: Math.max(2, stops.length),
     step: 1,
-    value: placeOf(model.get("text")) ?? stops.length,
-    format: (words) => tell(words === 1 ? "word" : "words", { n: words }),
-    onInput: (words) => tellIt(stops[words - 1].text),
+    value: placeOf(model.get("text")) || stops.length,
+    format: (place) =>
+      placeOf(model.get("text")) ? tell("words", { n: stops[place - 1].words }) : tell("words.own"),
+    onInput: (place) => tellIt(stops[place - 1].text),
   });
   const typed = textBox({
     label: tell("text"),
     value: model.get("text"),
-    onInput: (text) => ask({ text }),
+    onInput: tellIt,
   });
   const given = model.get("examples") ?? [];
   const texts = given.length ? given : EXAMPLES.map((name) => tell(`example.${name}`));
@@ -257,10 +293,14 @@ export function render({ model, el }) {
   if (stops.length < 2) howLong.element.hidden = true; // nothing to slide through
 
   function tellIt(text) {
-    typed.value = text;
+    if (typed.value !== text) typed.value = text;
     ask({ text });
-    const place = placeOf(text);
-    if (place) howLong.value = place;
+    slide(text);
+  }
+
+  // Where a sentence of the reader's own has no place on the slider, the thumb stays, and says so.
+  function slide(text) {
+    howLong.value = placeOf(text) || howLong.value;
   }
 
   const english = markedLine(tell("english"), "en");
@@ -268,8 +308,9 @@ export function render({ model, el }) {
   const attended = markedLine(tell("attended"), "fr");
   const count = h("p", { class: "heed-count" });
   const note = h("p", { class: "heed-note heed-remark" });
+  const yardstick = h("p", { class: "heed-note" });
   const spoken = h("p", { class: "heed-said", role: "status" });
-  const chart = strip(tell, stops.length);
+  const chart = strip(tell, stops.at(-1)?.words ?? 0);
   const inside = vector(tell, Boolean(model.get("backward")));
   let quiet = 0;
 
@@ -284,17 +325,19 @@ export function render({ model, el }) {
     const answer = model.get("answer");
     if (!answer?.fixed) return;
     const nothing = !answer.attended.target.length;
+    const story = placeOf(answer.source.slice(0, -1).join("")) > 0;
+    const mark = (key) => tell(story ? key : `${key}.own`);
     english.draw(
       answer.source,
       answer.source.map((_, i) => {
         if (!answer.known[i]) return { class: "heed-strange", said: tell("unknown_word") };
-        return answer.lost[i] ? { class: "heed-lost", said: tell("lost") } : null;
+        return answer.lost[i] ? { class: "heed-lost", said: mark("lost") } : null;
       }),
     );
     fixed.draw(
       answer.fixed.target,
       answer.fixed.kept.map((kept) =>
-        kept ? null : { class: "heed-made-up", said: tell("made_up") },
+        kept ? null : { class: "heed-made-up", said: mark("made_up") },
       ),
       nothing || answer.fixed.finished ? "" : tell("unfinished"),
     );
@@ -306,23 +349,33 @@ export function render({ model, el }) {
     const seen = throughput(answer);
     setText(note, remarks(answer, strings, tell));
     note.hidden = !note.textContent;
-    setText(count, nothing ? tell("nothing") : tell("count", { n: seen.n, m: seen.of }));
+    const counted = tell(story ? "count" : "count.own", { n: seen.n, m: seen.of });
+    setText(count, nothing ? tell("nothing") : counted);
+    setText(yardstick, nothing ? "" : measured(answer, story));
     speak([count.textContent, note.textContent].filter(Boolean).join(" "));
     if (nothing) {
       chart.away();
     } else {
-      const sentence = answer.source.join(" ");
-      const place = placeOf(answer.source.filter((word) => word !== END).join(""));
-      chart.add(seen, place, sentence);
-      inside.draw(answer.state, sentence, seen.words);
+      chart.add(seen, story, answer.source.join(" "));
+      inside.draw(answer.state, bare(answer.source));
     }
+  }
+
+  /** By what the marks are set, and how far it is to be trusted. */
+  function measured({ source, attended }, story) {
+    if (!story) return tell("yardstick.own");
+    const right = gold.get(letters(source.slice(0, -1).join("")));
+    if (!right) return `${tell("yardstick")} ${tell("yardstick.part")}`;
+    const written = bare(attended.target);
+    const same = letters(written.join(" ")) === letters(right.join(" "));
+    const key = same ? "yardstick.right" : "yardstick.wrong";
+    return `${tell("yardstick")} ${tell(key, { gold: right.join(" ") })}`;
   }
 
   function pulled() {
     const text = model.get("text");
     if (typed.value !== text) typed.value = text;
-    const place = placeOf(text);
-    if (place) howLong.value = place;
+    slide(text);
   }
 
   el.replaceChildren(
@@ -335,7 +388,7 @@ export function render({ model, el }) {
       note,
       count,
       h("div", { class: "heed-lines" }, english.element, fixed.element, attended.element),
-      h("p", { class: "heed-note" }, tell("yardstick")),
+      yardstick,
       spoken,
       chart.element,
       inside.element,

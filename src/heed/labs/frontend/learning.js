@@ -6,7 +6,8 @@ import {button, slider} from "./controls.js";
 import {h, setText, unique} from "./dom.js";
 import {common} from "./lcs.js";
 import {attentionMap} from "./map.js";
-import {END, isWord} from "./reading.js";
+import {isNumber} from "./numbers.js";
+import {END} from "./reading.js";
 import {sayer} from "./say.js";
 import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";
@@ -46,7 +47,8 @@ function nearest(places, x) {
 }
 
 /** Two curves over the steps on a log scale, one above the other, and a marker to drag. */
-function curves({ tell, number, steps, loss, onMoment }) {
+function curves({ tell, number, steps, loss: measured, onMoment }) {
+  const loss = measured.filter(([, , valid]) => isNumber(valid)); // a run may have diverged
   const first = Math.min(...steps.filter((step) => step > 0)) / 2;
   const last = Math.max(steps.at(-1), loss.length ? loss.at(-1)[0] : 1);
   const highest = Math.ceil(Math.max(1, ...loss.map(([, , valid]) => valid)));
@@ -91,7 +93,7 @@ function curves({ tell, number, steps, loss, onMoment }) {
     const parts = [];
     let top = TOP;
     if (right) {
-      const points = right.map((share, i) => [steps[i], share]);
+      const points = right.map((share, i) => [steps[i], share]).filter(([, v]) => isNumber(v));
       const ticks = [
         [0, "0 %"],
         [1, "100 %"],
@@ -155,14 +157,13 @@ function curves({ tell, number, steps, loss, onMoment }) {
     sentence(shares) {
       right = shares;
       frame();
-      const told = { from: loss[0]?.[2].toFixed(2), to: loss.at(-1)?.[2].toFixed(2) };
-      const also = shares
-        ? tell("curves_right", {
-            from: Math.round(100 * shares[0]),
-            to: Math.round(100 * shares.at(-1)),
-          })
-        : "";
-      box.setAttribute("aria-label", [tell("curves_label", told), also].join(" ").trim());
+      const said = [];
+      const ends = (numbers, write) => ({ from: write(numbers[0]), to: write(numbers.at(-1)) });
+      const losses = loss.map(([, , valid]) => valid);
+      if (losses.length) said.push(tell("curves_label", ends(losses, (x) => x.toFixed(2))));
+      const rights = (shares ?? []).filter(isNumber);
+      if (rights.length) said.push(tell("curves_right", ends(rights, (x) => Math.round(100 * x))));
+      box.setAttribute("aria-label", said.join(" "));
     },
     moment(at) {
       moment = at;
@@ -222,7 +223,8 @@ export function render({ model, el }) {
   });
   const said = markedLine(tell("writes"), "fr");
   const count = h("p", { class: "heed-count" });
-  const gold = h("p", { class: "heed-note" }, tell("gold"));
+  const gold = h("span", null, tell("gold"));
+  const note = h("p", { class: "heed-note" }, tell("rows"), " ", gold);
   const spoken = h("p", { class: "heed-said", role: "status" });
 
   function put(changes) {
@@ -269,9 +271,8 @@ export function render({ model, el }) {
     const marks = words.map((_, i) => (right.has(i) ? null : wrong));
     said.draw(words.slice(0, most), marks, rest);
 
-    const n = words.filter((word, i) => right.has(i) && isWord(word)).length;
-    const told = [tell("count", { n, m: input.target.filter(isWord).length })];
-    if (input.right) told.push(tell("looks", { p: Math.round(100 * input.right[moment]) }));
+    const told = [tell("count", { n: right.size, m: bare(input.target).length })];
+    if (isNumber(input.right?.[moment])) told.push(tell("looks", { p: Math.round(100 * input.right[moment]) }));
     setText(count, told.join(" "));
     chart.moment(moment);
     clearTimeout(quiet);
@@ -295,7 +296,7 @@ export function render({ model, el }) {
     count,
     spoken,
     map.element,
-    gold,
+    note,
     chart.element,
   );
   el.replaceChildren(sheet);

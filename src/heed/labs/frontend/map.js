@@ -333,7 +333,7 @@ export function attentionMap({ strings, label }) {
       const order = best(weights[row]);
       const looks = [...(column >= 0 ? [column] : []), ...order.filter((j) => j !== column)]
         .slice(0, SPOKEN)
-        .map((j) => tell("look", { key: key[j], weight: share(weights[row][j] ?? 0) }));
+        .map((j) => tell("look", { key: key[j], weight: share(weights[row][j]) }));
       return tell("row", { query: query[row], looks: looks.join(", ") });
     }
     if (column >= 0) {

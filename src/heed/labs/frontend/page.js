@@ -12,6 +12,7 @@
 // answered, data-ms (the time from the change to the drawing).
 
 import {h, setText} from "./dom.js";
+import {finite} from "./numbers.js";
 import {say} from "./say.js";
 import {store} from "./store.js";
 
@@ -81,7 +82,7 @@ class HeedLab extends HTMLElement {
     const asleep = traits.asks && !traits.models.length;
     this.#model = store({ ...traits, asleep, strings: words, answer: { ...answer, count: 0 } });
     if (asleep) this.#say("page.changed");
-    else if (traits.asks) this.#say("page.example");
+    else if (traits.asks) this.#beforehand();
     if (traits.asks && !asleep) this.#model.on("saved", () => this.#changed && this.#answer());
     if (this.isConnected) this.#begin();
     this.dataset.count = "0";
@@ -156,14 +157,14 @@ class HeedLab extends HTMLElement {
       // A lab may come with all it needs to begin with.
       models = await Promise.all(this.#engine.models(get).map(this.#engine.model));
     } catch (fault) {
-      this.#fail(fault.unable ? "page.unable" : "page.offline", fault);
+      this.#fail(fault.unable ? "page.unable" : fault.type ? "page.type" : "page.offline", fault);
       return;
     }
     if (this.#again) return; // while the model was on its way the reader has gone further
     const start = performance.now();
     let answer;
     try {
-      answer = { ...(await this.#engine.answer(get, models)), asked };
+      answer = { ...finite(await this.#engine.answer(get, models)), asked };
     } catch (fault) {
       this.#fail("page.failed", fault);
       return;
@@ -173,13 +174,19 @@ class HeedLab extends HTMLElement {
     this.dataset.ms = ms.toFixed(1);
     this.dataset.live = "true";
     if (models.length) this.#say("page.live", { ms: Math.max(1, Math.round(ms)) });
-    else this.#say("page.example");
+    else this.#beforehand();
   }
 
   #show(answer) {
     this.#count += 1;
     this.#model.set("answer", { ...answer, count: this.#count });
     this.dataset.count = String(this.#count);
+  }
+
+  // What a reader has to do to hear the model itself is not the same in each lab.
+  #beforehand() {
+    const own = `page.example.${this.getAttribute("kind")}`;
+    this.#say(own in this.#words ? own : "page.example");
   }
 
   #say(key, values) {
@@ -192,7 +199,7 @@ class HeedLab extends HTMLElement {
   #fail(key, fault) {
     this.#changed = true;
     this.#show(this.#model.get("answer")); // whoever asked must not wait for it
-    this.#say(key);
+    this.#say(key, fault);
     this.#status.dataset.fault = "";
     console.error(fault);
   }

@@ -168,6 +168,7 @@ export function render({ model, el }) {
     const done = Object.keys(given).length;
     setText(left, open || !rows ? "" : tell("left", { done, rows }));
     reveal.element.hidden = open || !rows || hold;
+    reveal.label = tell(done ? "reveal" : "reveal.unmarked");
     again.element.hidden = !open;
     next.element.hidden = !examples().length || (!open && !mine);
     const read = model.get("answer") ?? {};
@@ -210,7 +211,7 @@ export function render({ model, el }) {
     return tell("surprise", {
       query: seen.query[most.row],
       mine: seen.key[most.mine],
-      mineWeight: share(seen.weights[most.row][most.mine] ?? 0),
+      mineWeight: share(seen.weights[most.row][most.mine]),
       first: seen.key[most.first],
       firstWeight: share(seen.weights[most.row][most.first]),
     });

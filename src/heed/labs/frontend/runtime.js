@@ -4,7 +4,8 @@
 //       session, sessions.x; for each y.json what it says, as y. A page has one of each, whichever
 //       labs ask for it. What they make of it is their answer modules' affair (see translators.js).
 //   runtime() -> Promise of onnxruntime-web
-//   both fail with an error that is `unable` if this browser cannot run models at all
+//   both fail with an error that is `unable` if this browser cannot run models at all, and that has
+//   a `type` and a `file` if the host sends a script as something else
 //   alone(work) -> Promise of what the work gives: no two pieces of work run at a time
 //
 // Beside the folder of this module lie ort/ (the runtime) and models/NAME/ (see heed/labs/site.py).
@@ -33,9 +34,9 @@ async function load() {
   // not come then; so it is here before.
   const glue = at("ort-wasm-simd-threaded.mjs");
   const [ort, binary] = await Promise.all([
-    import(at("ort.wasm.min.mjs")),
+    imported(at("ort.wasm.min.mjs")),
     inflated(at("ort-wasm-simd-threaded.wasm.gz")),
-    import(glue),
+    imported(glue),
   ]);
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmPaths = { mjs: glue };
@@ -89,6 +90,22 @@ export function alone(work) {
   const done = queue.then(work);
   queue = done.catch(() => {});
   return done;
+}
+
+// A browser runs no module that the host calls anything but JavaScript, and does not say that this
+// was the matter. Not every host knows .mjs.
+async function imported(address) {
+  try {
+    return await import(address);
+  } catch (fault) {
+    const type = await found(address).then(
+      (response) => response.headers.get("content-type") || "nothing",
+      () => "", // it is not there: the fault said so
+    );
+    if (!type || /(java|ecma)script/i.test(type)) throw fault;
+    const file = address.split("/").at(-1);
+    throw Object.assign(new Error(`${file} came as ${type}`), { file, type: type.split(";")[0] });
+  }
 }
 
 // A fault that no second try mends.

@@ -18,5 +18,5 @@ export function sayer(strings, prefix) {
 }
 
 export function share(number) {
-  return (number ?? 0).toFixed(2); // null: the model wrote no number
+  return Number.isFinite(number) ? number.toFixed(2) : "–"; // the model wrote no number
 }

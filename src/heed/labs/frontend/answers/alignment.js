@@ -27,16 +27,18 @@ export async function answer(get, [translator]) {
   }
   const width = get("width");
   const steering = Object.fromEntries(STEERING.map((name) => [name, get(name)]));
+  const copies = get("copy") ? copied : ({ target }) => target.map(() => -1);
   const written = await translator.translate(words, { ...steering, width });
+  const steered = !neutral(steering, told.source.length);
   return {
     ...told,
     target: written.target,
-    copied: get("copy") ? copied(written, words) : written.target.map(() => -1),
+    copied: copies(written, words),
     probability: written.probability,
     weights: written.weights.map((row) => Array.from(row)),
     log_prob: written.log_prob,
     finished: written.finished,
-    alone: neutral(steering, told.source.length) ? null : await alone(translator, words, width),
+    alone: steered ? await alone(translator, words, width, copies) : null,
   };
 }
 
@@ -53,11 +55,11 @@ function neutral({ temperature, hidden, look, rows }, length) {
 // sentence asked for last.
 const kept = new WeakMap();
 
-async function alone(translator, words, width) {
+async function alone(translator, words, width, copies) {
   const key = JSON.stringify([words, width]);
   if (kept.get(translator)?.key !== key) {
-    const { target, log_prob } = await translator.translate(words, { width });
-    kept.set(translator, { key, found: { target, log_prob } });
+    kept.set(translator, { key, found: await translator.translate(words, { width }) });
   }
-  return kept.get(translator).found;
+  const { found } = kept.get(translator);
+  return { target: found.target, copied: copies(found, words), log_prob: found.log_prob };
 }

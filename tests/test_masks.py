@@ -96,3 +96,8 @@ def test_joined_masks_let_through_what_both_let_through():
         for q in range(4):
             for k in range(4):
                 assert keep[b, q, k] == (k < n and k <= q)
+
+
+def test_a_window_may_reach_half_a_word_further_or_lie_beyond_the_sentence():
+    keep = window(torch.tensor([2.5, 4.4, 9.0]), 1.5, 5)
+    assert keep.int().tolist() == [[0, 1, 1, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]]

@@ -26,7 +26,7 @@ def strictly_causal(steps: int, *, device: torch.device | None = None) -> Bool[T
 
 def window(
     centre: Int[Tensor, "*batch query"] | Float[Tensor, "*batch query"],
-    radius: float,
+    radius: int | float,
     longest: int,
 ) -> Bool[Tensor, "*batch query key"]:
     """Keep keys within ``radius`` of each query's centre (Luong et al. 2015, section 3.2).

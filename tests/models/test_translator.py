@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from heed.data.vocabulary import BOS, EOS, PAD
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.translator import select
 
@@ -26,6 +27,15 @@ BAHDANAU = BahdanauConfig(
 SEQ2SEQ = Seq2SeqConfig(
     source_vocab=ENGLISH, target_vocab=FRENCH, d_embedding=5, d_hidden=7, layers=2
 )
+LUONG = LuongConfig(
+    source_vocab=ENGLISH,
+    target_vocab=FRENCH,
+    d_embedding=5,
+    d_hidden=7,
+    d_align=11,
+    layers=2,
+    D=2,
+)
 BUILDERS = {
     "seq2seq": lambda: Seq2Seq(SEQ2SEQ),
     "seq2seq, forward, tied": lambda: Seq2Seq(
@@ -35,6 +45,11 @@ BUILDERS = {
     "bahdanau, current, tied": lambda: Bahdanau(
         replace(BAHDANAU, readout_state="current", tie_output=True, d_maxout=5)
     ),
+    "luong, global": lambda: Luong(LUONG),
+    "luong, local-m, reversed, tied": lambda: Luong(
+        replace(LUONG, attention="local_m", reverse_source=True, tie_output=True)
+    ),
+    "luong, local-p": lambda: Luong(replace(LUONG, attention="local_p")),
 }
 
 

@@ -51,7 +51,7 @@ class Predicted(nn.Module):
 
 
 def gaussian(
-    places: Float[Tensor, "*batch query"], sigma: float | Float[Tensor, ""], longest: int
+    places: Float[Tensor, "*batch query"], sigma: int | float, longest: int
 ) -> Float[Tensor, "*batch query {longest}"]:
     """exp(−(s − p_t)² / 2σ²) for each key s: 1 where the key is at the place, not a density."""
     away = torch.arange(longest, device=places.device) - places[..., None]
@@ -72,7 +72,12 @@ class LocalAttention(nn.Module):
     """
 
     def __init__(
-        self, score: Score, *, radius: float, sigma: float | None = None, renormalise: bool = False
+        self,
+        score: Score,
+        *,
+        radius: int | float,
+        sigma: int | float | None = None,
+        renormalise: bool = False,
     ) -> None:
         super().__init__()
         if radius < 1:

@@ -52,7 +52,7 @@ class LuongConfig:
     d_align: int = 128
     longest: int = 64
     D: int = 10
-    sigma: float | None = None
+    sigma: int | float | None = None
     renormalise: bool = False
     input_feeding: bool = True
     reverse_source: bool = False

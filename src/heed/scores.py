@@ -41,7 +41,7 @@ class Score(nn.Module, ABC):
 
 
 class Dot(Score):
-    """score(s, h) = sᵀh                              (Luong et al. 2015, Eq. 8)
+    """score(s, h) = sᵀh                              (Luong et al. 2015, section 3.1)
 
     Query and key must have the same width.
     """
@@ -69,7 +69,7 @@ class ScaledDot(Dot):
 
 
 class General(Score):
-    """score(s, h) = sᵀ W h                           (Luong et al. 2015, Eq. 8)"""
+    """score(s, h) = sᵀ W h                           (Luong et al. 2015, section 3.1)"""
 
     def __init__(self, *, d_q: int, d_k: int) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class Cosine(Score):
 
 
 class Location(Score):
-    """score(s, ·) = W s, blind to the keys           (Luong et al. 2015, Eq. 7)
+    """score(s, ·) = W s, blind to the keys           (Luong et al. 2015, Eq. 8)
 
     Row j of W belongs to position j, so there are ``max_keys`` positions and no more; keys
     beyond them score −∞ and get weight 0.

@@ -247,7 +247,9 @@ class _Reading(torch.autograd.Function):
                 summary, memory = read[t + 1].chunk(2, dim=1)
                 gates[t] = torch.addmm(gates_x[:, t], summary, W.T)
                 i, f, new, o = gates[t].chunk(4, dim=1)
-                gates[t, :, : 2 * d].sigmoid_(), new.tanh_(), o.sigmoid_()
+                for gate in (i, f, o):
+                    gate.sigmoid_()
+                new.tanh_()
                 c = torch.addcmul(i * new, f, memory)
                 h = o * c.tanh()
                 tape[:, t + 1, :d], tape[:, t + 1, d:] = h, c
@@ -470,8 +472,9 @@ def an_lstm(d_input: int, d_state: int) -> nn.LSTM:
     """``nn.LSTM`` with its forget gate open at first, as ours is."""
     lstm = nn.LSTM(d_input, d_state, batch_first=True)
     with torch.no_grad():
-        lstm.bias_ih_l0[d_state : 2 * d_state] = 1.0
-        lstm.bias_hh_l0[d_state : 2 * d_state] = 0.0
+        for bias, value in ((lstm.bias_ih_l0, 1.0), (lstm.bias_hh_l0, 0.0)):
+            assert isinstance(bias, Tensor)
+            bias[d_state : 2 * d_state] = value
     return lstm
 
 

@@ -9,9 +9,12 @@ import pytest
 import yaml
 
 import heed
+from heed.__main__ import app
 from heed.data.text import tokenize
+from heed.experiments.cards import Card
 
 ROOT = Path(__file__).parents[1]
+TRAINED = ROOT / "data" / "trained"
 PROSE = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -166,6 +169,42 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     for code in re.findall(r"```python\n(.*?)```", text("README.md"), re.DOTALL):
         exec(code, {})
     assert "accord" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["bahdanau_grammar", "bahdanau_everyday"])
+def test_the_readme_says_how_long_a_training_takes(name: str) -> None:
+    """In the words of the card, give or take a quarter."""
+    after = text("README.md").split(
+        f"make train NAME={name}" if "grammar" in name else f"`{name}` takes"
+    )[1]
+    (minutes,) = re.findall(r"about (\d+)\s+minutes", after)[:1]
+    assert float(minutes) == pytest.approx(Card.read(TRAINED / name).seconds / 60, rel=0.25)
+
+
+def test_the_commands_of_the_readme_exist() -> None:
+    makefile, readme = text("Makefile"), text("README.md")
+    for target in re.findall(r"\bmake ([a-z]+)\b(?=[ `\n])", "\n".join(commands(readme))):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    assert set(re.findall(r"-m heed ([a-z]+)", readme)) <= known
+
+
+def commands(page: str) -> list[str]:
+    """Lines of shell, and code in the text."""
+    shell = [
+        line
+        for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    return [line.split("#")[0].strip() for line in shell] + re.findall(r"`([^`\n]+)`", page)
+
+
+def test_a_browser_finds_an_icon_at_the_root() -> None:
+    """It asks for it unbidden, on pages that name none; a 404 would stand in the log."""
+    config = yaml.safe_load(text("_config.yml"))["sphinx"]["config"]
+    (folder,) = config["html_extra_path"]
+    icon = ROOT.joinpath(folder, "favicon.ico").read_bytes()
+    assert icon[:4] == b"\0\0\1\0"
 
 
 def test_both_licences_are_there() -> None:

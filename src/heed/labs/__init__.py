@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from heed.labs.alignment import AlignmentLab
     from heed.labs.bottleneck import BottleneckLab
     from heed.labs.learning import LearningLab
+    from heed.labs.mask import MaskLab
+    from heed.labs.plane import PlaneLab
     from heed.labs.predict import PredictLab
     from heed.labs.switch import SwitchLab
 
-__all__ = ["AlignmentLab", "BottleneckLab", "LearningLab", "PredictLab", "SwitchLab"]
+__all__ = [
+    "AlignmentLab",
+    "BottleneckLab",
+    "LearningLab",
+    "MaskLab",
+    "PlaneLab",
+    "PredictLab",
+    "SwitchLab",
+]
 
 _HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}
 

@@ -262,7 +262,7 @@ class Lab(anywidget.AnyWidget):
     """A view with a model behind it.
 
     A subclass says what a reader may change (``settings``), which of that the answer depends on
-    (``asks``; nothing if no model is asked), what the view is told once (``facts``), which models
+    (``asks``; nothing if nothing is computed), what the view is told once (``facts``), which models
     it asks (an ``Asked`` for each), what it finds (``find``) and how that is drawn without
     JavaScript (``drawn``).
 
@@ -441,6 +441,8 @@ class Lab(anywidget.AnyWidget):
         content = {name: getattr(self, name) for name in (*self.facts, "models")}
         content["settings"] = {name: getattr(self, name) for name in self.settings}
         content["asks"] = bool(self.asks)
+        if not self.asked():
+            content["models"] = None  # none is missing: the page computes the answer by itself
         content["answer"] = {**self.answer, "count": 1}
         return (
             f'<div class="heed-lab-frame"><heed-lab kind="{self.kind}" class="heed-lab">'

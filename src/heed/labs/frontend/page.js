@@ -78,8 +78,9 @@ class HeedLab extends HTMLElement {
     const [words, { render }] = await Promise.all([strings(), import(here(`${kind}.js`))]);
     this.#words = words;
     this.#render = render;
-    // A model that was changed after it was trained is nowhere to be fetched from.
-    const asleep = traits.asks && !traits.models.length;
+    // A model that was changed after it was trained is nowhere to be fetched from. A lab that asks
+    // none has null there: what it needs to answer comes with its module.
+    const asleep = Boolean(traits.asks && traits.models && !traits.models.length);
     this.#model = store({ ...traits, asleep, strings: words, answer: { ...answer, count: 0 } });
     if (asleep) this.#say("page.changed");
     else if (traits.asks) this.#beforehand();
@@ -109,6 +110,11 @@ class HeedLab extends HTMLElement {
 
   #approach() {
     if (!this.#model.get("asks") || this.#model.get("asleep")) return null;
+    if (!this.#model.get("models")) {
+      this.#near = true;
+      this.#answer();
+      return null;
+    }
     const near = new IntersectionObserver(
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -147,7 +153,7 @@ class HeedLab extends HTMLElement {
   async #once() {
     let asked, get, models;
     try {
-      if (!this.dataset.live) this.#say("page.loading");
+      if (!this.dataset.live && this.#model.get("models")) this.#say("page.loading");
       this.#engine ??= await this.#load(this.getAttribute("kind"));
       this.#changed = false;
       asked = Object.fromEntries(
@@ -155,7 +161,7 @@ class HeedLab extends HTMLElement {
       );
       get = (name) => (name in asked ? asked[name] : this.#model.get(name));
       // A lab may come with all it needs to begin with.
-      models = await Promise.all(this.#engine.models(get).map(this.#engine.model));
+      models = await Promise.all(this.#engine.models?.(get).map(this.#engine.model) ?? []);
     } catch (fault) {
       this.#fail(fault.unable ? "page.unable" : fault.type ? "page.type" : "page.offline", fault);
       return;
@@ -185,6 +191,7 @@ class HeedLab extends HTMLElement {
 
   // What a reader has to do to hear the model itself is not the same in each lab.
   #beforehand() {
+    if (!this.#model.get("models")) return this.#say("page.computed");
     const own = `page.example.${this.getAttribute("kind")}`;
     this.#say(own in this.#words ? own : "page.example");
   }

@@ -19,6 +19,7 @@ from heed.data.batches import Batch
 from heed.data.vocabulary import PAD
 from heed.evaluation.decoding import greedy
 from heed.experiments.table import find
+from heed.models.lstmn import LSTMN
 from heed.models.translator import DecoderOutput
 from heed.scores import Additive, ScaledDot
 from heed.training.loop import Precision, train
@@ -118,6 +119,36 @@ def decoding(together: bool) -> Way:
     return translate
 
 
+def reading(how: str, texts: int = 64, words: int = 24, d: int = 128) -> Way:
+    """Texts read forwards and learnt from. ``"lstmn"``: ours, all at once; ``"tapes"``: in its
+    plainest form, which copies the tapes at each step; ``"lstm"``: an LSTM, step by step."""
+    inputs, zeros = torch.randn(texts, words, d), torch.zeros(texts, d)
+    layer: nn.Module = nn.LSTMCell(d, d)
+    if how != "lstm":
+        layer = LSTMN(d_input=d, d_state=d, d_align=d)
+
+    def at_once() -> Tensor:
+        return layer(inputs).h
+
+    def by_tapes() -> Tensor:
+        assert isinstance(layer, LSTMN)
+        state, read = layer.start(zeros, zeros), []
+        for x in inputs.unbind(1):
+            state, out = layer.step(state, x)
+            read.append(out.h)
+        return torch.stack(read, 1)
+
+    def by_cell() -> Tensor:
+        state, read = (zeros, zeros), []
+        for x in inputs.unbind(1):
+            state = layer(x, state)
+            read.append(state[0])
+        return torch.stack(read, 1)
+
+    way = {"lstmn": at_once, "tapes": by_tapes, "lstm": by_cell}[how]
+    return lambda: torch.autograd.grad(way().sum(), list(layer.parameters()))
+
+
 def comparisons() -> Iterator[tuple[str, float]]:
     yield (
         "training step, bfloat16 against float32",
@@ -132,6 +163,11 @@ def comparisons() -> Iterator[tuple[str, float]]:
         "attention of 64 words, additive against scaled dot",
         ratio(attending(additive), attending(scaled), turns=50),
     )
+    yield (
+        "LSTMN with its tapes written in place against copied ones",
+        ratio(reading("lstmn"), reading("tapes")),
+    )
+    yield "LSTMN against an LSTM, step by step", ratio(reading("lstmn"), reading("lstm"))
     yield (
         f"{SENTENCES} sentences translated one by one against all at once",
         ratio(decoding(together=False), decoding(together=True), turns=3),

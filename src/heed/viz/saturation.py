@@ -14,7 +14,7 @@ from heed.viz.heatmap import INK, Picture, picture, plain_axes
 from heed.viz.length import STYLES, apart
 
 
-def sharpest(keys: int, strength: float = 1.0) -> float:
+def sharpest(keys: int, strength: float | int = 1.0) -> float:
     """The largest weight that β cos(s, h) can give one of n keys:
 
         e^β / (e^β + (n − 1) e^−β)
@@ -27,7 +27,7 @@ def sharpest(keys: int, strength: float = 1.0) -> float:
 
 
 def bound_picture(
-    measured: Mapping[str, Mapping[int, float]], *, strengths: Sequence[float] = (1.0,)
+    measured: Mapping[str, Mapping[int, float]], *, strengths: Sequence[float | int] = (1.0,)
 ) -> Picture:
     """The bound over the number of keys, a line a strength, and dots for what networks reach.
 
@@ -120,7 +120,7 @@ def jacobian(weights: Float[Tensor, "row key"]) -> Float[Tensor, "row key key"]:
 
 def sharpness_picture(found: Mapping[str, Sequence[Sharpness]]) -> Picture:
     """Variance, largest weight and gradient over the width, a line a score."""
-    figure = Figure(figsize=(8.6, 2.9), layout="constrained")
+    figure = Figure(figsize=(9.0, 2.9), layout="constrained")
     row = figure.subplots(1, 3)
     panels = (
         ("variance", "variance of the scores"),
@@ -136,11 +136,10 @@ def sharpness_picture(found: Mapping[str, Sequence[Sharpness]]) -> Picture:
             axes.annotate(
                 name,
                 (widths[-1], values[-1]),
-                xytext=(-4, 7),
+                xytext=(6, 0),
                 textcoords="offset points",
                 color=style["color"],
-                ha="right",
-                va="bottom",
+                va="center",
                 fontsize=9,
             )
             said.append(

@@ -251,19 +251,17 @@ def inside_and_longer(
             )  # fmt: skip
         said.append(f"{name} {plus_minus(pair[0])} inside, {plus_minus(pair[1])} on longer ones")
     axes.set_yticks(range(len(cards)), list(cards))
-    axes.set_ylim(len(cards) - 0.4, -1.0)
+    axes.set_ylim(len(cards) - 0.4, -0.6)
     axes.set_xlim(0, 101)
     axes.set_xlabel("BLEU")
-    first = next(iter(cards.values())).metrics
-    for metric, words in ((inside, "trained lengths"), (longer, "half as long again")):
-        axes.annotate(
-            words,
-            (first[metric]["mean"], -0.5),
-            color=styles[metric]["color"],
-            ha="center",
-            va="bottom",
-            fontsize=9,
-        )
+    keys = ((longer, "half as long again", 0.0), (inside, "lengths that were trained", 0.42))
+    for metric, words, place in keys:
+        style = {"color": styles[metric]["color"], "clip_on": False}
+        axes.plot(
+            [place + 0.015], [1.03], transform=axes.transAxes, linestyle="", markersize=5,
+            marker=styles[metric]["marker"], **style,
+        )  # fmt: skip
+        axes.text(place + 0.035, 1.03, words, transform=axes.transAxes, va="center", **style)
     plain_axes(axes)
     axes.tick_params(axis="y", length=0)
     return picture(
@@ -297,7 +295,9 @@ def learning_curves(cards: Mapping[str, Card], *, columns: int = 4) -> Picture:
             axes.plot(steps, losses, color=RING, linewidth=1.6)
         axes.set_title(name, color=INK, fontsize=10)
         axes.set_yscale("log")
+        axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1, 2, 5])
         axes.yaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
         plain_axes(axes)
         axes.tick_params(which="both", colors=INK, labelsize=8)
         if place % columns == 0:
@@ -313,7 +313,7 @@ def learning_curves(cards: Mapping[str, Card], *, columns: int = 4) -> Picture:
     )
 
 
-def steps_to(card: Card, loss: float) -> dict[str, Any]:
+def steps_to(card: Card, loss: float | int) -> dict[str, Any]:
     """How many steps until the held-out loss was first below ``loss``: a spread over seeds.
 
     ``ValueError`` if a seed never came there.
@@ -323,7 +323,7 @@ def steps_to(card: Card, loss: float) -> dict[str, Any]:
         step = next((point["step"] for point in curve if point["valid_loss"] < loss), None)
         if step is None:
             raise ValueError(f"seed {seed} of {card.experiment} never came below {loss}")
-        found.append(step)
+        found.append(float(step))
     return spread(found)
 
 

@@ -66,8 +66,8 @@ class TrainedReader(Trained):
     def next_words(self, sentence: str | Sequence[str], *, count: int = 10) -> list[NextWord]:
         """What may follow a beginning, the likeliest first. ``</s>`` is the end of the sentence."""
         with answering(self.model):
-            logits = self.model(self._tokens(self.words(sentence))).logits[0, -1]
-        logits[[PAD, BOS]] = -math.inf  # neither is ever a next word
+            logits = self.model(self._tokens(self.words(sentence))).logits[0, -1].clone()
+            logits[[PAD, BOS]] = -math.inf  # neither is ever a next word
         likely, which = logits.float().softmax(dim=-1).topk(min(count, len(logits) - 2))
         return [
             NextWord(word=word, probability=p)

@@ -355,6 +355,59 @@ def test_unknown_words_are_shown_and_copied(lab: Lab) -> None:
     assert "It looks at ‘leibniz’, which could be copied" in lab.said()
 
 
+def test_what_is_copied_is_copied_in_both_lines(lab: Lab) -> None:
+    lab.write(NAMED)
+    lab.root.get_by_label("Temperature").focus()
+    lab.after(lambda: lab.page.keyboard.press("ArrowRight"))
+    lines = lab.root.locator(".heed-alone > p")
+    for line in (lines.nth(0), lines.nth(1)):
+        expect(line).to_contain_text("pourquoi leibniz n' a jamais écrit")
+    expect(lines.nth(2)).to_contain_text("The same words.")
+    lab.after(lambda: lab.root.get_by_label("Copy unknown words").uncheck())
+    for line in (lines.nth(0), lines.nth(1)):
+        expect(line).to_contain_text("pourquoi <unk> n' a jamais écrit")
+
+
+def test_a_new_sentence_says_what_it_lets_go_of(lab: Lab) -> None:
+    lab.word("French", 4).click()
+    lab.after(lambda: lab.root.get_by_label("everywhere alike").check())
+    lab.after(lambda: lab.root.get_by_label("only ‘").check())
+    lab.after(lab.word("English", 3).click)
+    lab.write("The cat")
+    told = "no word is hidden. The look holds for every word of the new sentence"
+    assert told in lab.told()
+    lab.write("The cat is")  # and goes on saying so while the reader types
+    assert told in lab.told()
+    lab.after(lab.word("English", 1).click)
+    assert told not in lab.told()
+    lab.after(lambda: lab.root.get_by_label("where you say").check())
+    lab.after(lab.cell(1, 0).click)
+    lab.write(SHORT)
+    assert "The cells that you picked belonged to the old sentence." in lab.told()
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (0.7, "2.0"),
+        (3.0, "20"),
+        (5.3, "about 200"),
+        (10.6, "about 40,000"),
+        (23.0, "about 10¹⁰"),
+        (230.0, "about 10¹⁰⁰"),
+    ],
+)
+def test_a_large_factor_is_round(bench: Page, gap: float, said: str) -> None:
+    found = bench.evaluate(
+        """async (gap) => {
+            const { times } = await import(new URL("labs/alignment.js", location.href).href);
+            return times(gap, (key, { number }) => `${key} ${number}`);
+        }""",
+        gap,
+    )
+    assert found == said
+
+
 def test_back_to_the_models_own(lab: Lab) -> None:
     lab.after(lambda: lab.root.get_by_label("everywhere alike").check())
     lab.after(lab.word("English", 3).click)
@@ -454,7 +507,8 @@ def test_a_phone(still: Page, sheet: Callable[[str], str]) -> None:
     still.goto(sheet(AlignmentLab("bahdanau_everyday", text=LONG).html()))
     lab = Lab(still)
     assert still.evaluate("document.documentElement.scrollWidth") <= 360
-    expect(lab.root.get_by_label("Temperature")).to_be_hidden()  # folded
+    expect(lab.root.get_by_label("Temperature")).to_be_hidden()  # folded, and after the map
+    assert lab.root.locator(".heed-map ~ .heed-experiments").count() == 1
     lab.root.get_by_text("Experiments").click()
     expect(lab.root.get_by_label("Temperature")).to_be_visible()
     lab.after(lambda: lab.root.get_by_label("everywhere alike").check())

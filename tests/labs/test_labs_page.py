@@ -1,5 +1,6 @@
 """A lab on a page: the drawn example, the view, the model that comes when the lab comes near."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from reader import PATIENCE, Log
 from reading import NASTY
 
+from heed.data.grammar import classic
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
 from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab
@@ -175,6 +177,22 @@ def test_a_runtime_that_came_in_part_is_fetched_again(
     assert texts(page, ".heed-cells thead th") == ["yes", ".", "</s>"]
 
 
+def test_a_script_that_is_sent_as_something_else_is_named(
+    page: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    page.route(
+        re.compile(r"/ort/ort\.wasm\.min\.mjs$"),
+        lambda route: route.fulfill(
+            response=route.fetch(), content_type="application/octet-stream"
+        ),
+    )
+    page.goto(sheet(lab))
+    expect(page.locator("heed-lab > .heed-status")).to_contain_text(
+        "the site sends ort.wasm.min.mjs as ‘application/octet-stream’", timeout=PATIENCE
+    )
+    assert page.locator(".heed-cells tbody td").count() >= 9
+
+
 @pytest.mark.parametrize(
     "lack",
     [
@@ -296,6 +314,26 @@ KINDS = {
     "predict": lambda: PredictLab("bahdanau_grammar", [], text="the cat sleeps ."),
 }
 
+SHOWN = {
+    **KINDS,
+    "alignment": lambda: AlignmentLab("bahdanau_grammar", text="the cat sleeps .", temperature=2),
+    "predict": lambda: PredictLab("bahdanau_grammar", [classic()], shown=True, marks={0: 1}),
+    "learning": lambda: LearningLab("bahdanau_grammar", [classic()]),
+}
+
+
+def without_numbers(value: Any, key: str = "") -> Any:
+    """The same with null for all that a model computed."""
+    if isinstance(value, dict):
+        return {name: without_numbers(each, name) for name, each in value.items()}
+    if isinstance(value, list) and key == "loss":
+        return [[step, None, None] for step, *_ in value]
+    if isinstance(value, list):
+        return [without_numbers(each, key) for each in value]
+    computed = key in {"weights", "probability", "log_prob", "values", "right"}
+    return None if computed and isinstance(value, int | float) else value
+
+
 STOPPED = """async ([kind, html]) => {
     const here = (name) => new URL(`labs/${name}`, location.href).href;
     const [{ render }, { store }] = await Promise.all([`${kind}.js`, "store.js"].map(
@@ -405,6 +443,34 @@ def test_weights_that_are_no_numbers_are_drawn_as_none(
     quiet.wait_for_selector("heed-lab[data-count='0']")
     assert quiet.locator(".heed-cells tbody td").count() >= 9
     quiet.locator(".heed-cells tbody td").nth(1).hover()
+
+
+@pytest.mark.parametrize("kind", sorted(SHOWN))
+def test_numbers_that_are_none_are_written_nowhere(
+    quiet: Page, sheet: Callable[[str], str], kind: str
+) -> None:
+    """Of a model that wrote NaN; in the page and from a kernel they come as null."""
+    made = SHOWN[kind]()
+    found = re.search(r"<script[^>]*>(.*?)</script>", made.html(), re.S)
+    assert found
+    given = json.loads(found[1])
+    for part in ("answer", "examples", "data"):
+        if part in given:
+            given[part] = without_numbers(given[part])
+    html = made.html().replace(found[1], json.dumps(given).replace("<", "\\u003c"))
+    html = re.sub(r'"models": \[[^\]]*\]', '"models": []', html)
+    quiet.goto(sheet(html))
+    quiet.wait_for_selector("heed-lab[data-count='0'] .heed-sheet")
+    for control in quiet.locator("heed-lab :is(td, th, button):visible").all()[:15]:
+        control.hover()
+        control.click()
+    said = quiet.locator("heed-lab").evaluate(
+        """lab => [...lab.querySelectorAll("*")].flatMap((e) => [
+            ...[...e.childNodes].filter((n) => n.nodeType === 3).map((n) => n.textContent),
+            ...["aria-label", "aria-valuetext", "title", "d", "cy"].map((a) => e.getAttribute(a)),
+        ]).filter((text) => text !== null && /null|NaN|undefined|Infinity/.test(text))"""
+    )
+    assert said == []
 
 
 def test_an_answer_that_failed_keeps_nobody_waiting(

@@ -181,7 +181,11 @@ def test_score_surprise_and_gold(lab: Lab, kernel: PredictLab) -> None:
 
 
 def test_nothing_marked_nothing_counted(lab: Lab) -> None:
-    lab.press("Reveal")
+    lab.cell(0, 0).click()
+    expect(lab.button("Reveal")).to_be_visible()
+    lab.cell(0, 0).click()
+    expect(lab.button("Reveal")).to_have_count(0)
+    lab.press("Reveal without a guess")
     assert "You marked nothing" in lab.text("verdict")
     assert lab.root.locator(".heed-tally").is_hidden()
 

@@ -1,7 +1,7 @@
 """Drag a query among keys in the plane: what each score makes of where they stand."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, get_args
 
 import torch
@@ -159,6 +159,10 @@ class PlaneLab(Lab):
             raise traitlets.TraitError(f"d={d} is no power of two from 2 to {WIDTHS[-1]}")
         return d
 
+    def _tamed(self, state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for name, value in super()._tamed(state):
+            yield name, max(w for w in WIDTHS if w <= value) if name == "d" else value
+
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         score = score_in_plane(self.score, self.matrices, self.strength)
         copies = self.d // 2 if isinstance(score, Dot) else 1
@@ -237,7 +241,7 @@ class PlaneLab(Lab):
             tag("path", d="".join(levels[level]), fill_opacity=f"{level / 20:g}")
             for level in sorted(levels)
         ]
-        (ox, oy), (qx, qy) = at((0, 0)), at(self.query)
+        (ox, oy), (qx, qy) = at((0.0, 0.0)), at(self.query)
         parts = [
             tag("g", *shades, class_="field"),
             tag("path", class_="axis", d=f"M0 {oy}H{side}M{ox} 0V{side}"),

@@ -606,7 +606,7 @@ function signed(number) {
 }
 
 /** How many times more or less probable: no more digits than anybody reads. */
-function times(gap, tell) {
+export function times(gap, tell) {
   const factor = Math.exp(gap);
   if (factor < 10) return factor.toFixed(1);
   if (factor < 100) return String(Math.round(factor));

@@ -40,6 +40,7 @@ from heed.experiments.runner import publish
 from heed.experiments.trained import load
 from heed.experiments.translation import VOCABULARY
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
 SOURCE, TARGET = 29, 31
@@ -55,6 +56,11 @@ def bahdanau(**options):
 def seq2seq(**options):
     sizes = {"d_embedding": 5, "d_hidden": 7, "layers": 2}
     return Seq2Seq(Seq2SeqConfig(source_vocab=SOURCE, target_vocab=TARGET, **(sizes | options)))
+
+
+def luong(**options):
+    sizes = {"d_embedding": 5, "d_hidden": 7, "d_align": 4, "D": 3, "longest": 9}
+    return Luong(LuongConfig(source_vocab=SOURCE, target_vocab=TARGET, **(sizes | options)))
 
 
 def with_lively_parameters(model):
@@ -74,6 +80,16 @@ MODELS = {
     "forward": lambda: seq2seq(reverse_source=False, layers=1),
     "tied and narrow": lambda: seq2seq(tie_output=True, layers=3),
     "tied and wide": lambda: seq2seq(tie_output=True, d_hidden=5),
+    "luong, dot": lambda: luong(score="dot", dropout=0.5),
+    "luong, concat, reversed": lambda: luong(score="concat", reverse_source=True, layers=2),
+    "luong, location, not fed": lambda: luong(score="location", input_feeding=False),
+    "local-m, tied": lambda: luong(attention="local_m", layers=3, tie_output=True),
+    "local-m, renormalised": lambda: luong(attention="local_m", score="dot", renormalise=True),
+    "local-p": lambda: luong(attention="local_p"),
+    "local-p, renormalised": lambda: luong(attention="local_p", renormalise=True, sigma=0.8),
+    "local-p, location, tied": lambda: luong(
+        attention="local_p", score="location", tie_output=True, d_hidden=5
+    ),
 }
 
 
@@ -85,7 +101,8 @@ def graph_files(model, parameters=None):
 
 
 def exported(model, parameters=None):
-    return Exported(family_of(model), *graph_files(model, parameters))
+    family = family_of(model)
+    return Exported(family, *graph_files(model, parameters), family.controls(model.config))
 
 
 def sentences(lengths=LENGTHS):
@@ -141,6 +158,7 @@ def test_the_graphs_compute_what_pytorch_computes(name):
     assert padded.weights.keys() == ours.weights.keys()
     for place, weights in ours.weights.items():
         torch.testing.assert_close(padded.weights[place], weights, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(padded.places, ours.places, atol=1e-4, rtol=1e-5)
 
     found = graph.encode(source, lengths)
     for field in fields(encoded):
@@ -157,7 +175,7 @@ def test_the_graphs_compute_what_pytorch_computes(name):
 
 
 def test_a_beam_goes_through_the_graphs_as_through_the_model():
-    for make in (bahdanau, seq2seq):
+    for make in (bahdanau, seq2seq, lambda: luong(attention="local_p")):
         model = with_lively_parameters(make())
         source, lengths = sentences([5, 3, 8])
         ours = beam(model, source, lengths, width=3, max_steps=12)
@@ -256,6 +274,62 @@ def test_a_source_word_may_be_masked_out_and_all_of_them_too(model):
     assert found[1].weights[0, 2] == 0
     assert found[1].weights[3].eq(0).all()
     assert found[1].logits.isfinite().all()
+
+
+def windowed(model, *, places=None, radius=None, sigma=None):
+    """The model with another window."""
+    moved = copy.deepcopy(model)
+    if places is not None:
+        own, (place, hold) = moved.places.forward, places
+        moved.places.forward = lambda *given: torch.where(
+            hold[:, None], place[:, None], own(*given)
+        )
+    moved.attention.radius = moved.attention.radius if radius is None else radius
+    moved.attention.sigma = moved.attention.sigma if sigma is None else sigma
+    return moved
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"place": torch.tensor([2.3, 0.0, 58.0, 40.0]), "hold": torch.tensor([True] * 4)},
+        {"place": torch.tensor([2.3, 0.0, 58.0, 1.0]), "hold": torch.tensor([True, False] * 2)},
+        {"radius": 1.5},
+        {"sigma": 0.4},
+        {"radius": 30.0, "sigma": 9.0, "temperature": 0.5},
+    ],
+    ids=["held", "some held", "radius", "sigma", "all"],
+)
+def test_a_lab_may_move_the_window_and_change_its_width(settings):
+    model = with_lively_parameters(luong(attention="local_p"))
+    source, lengths = sentences()
+    wanted = {name: settings.get(name) for name in ("radius", "sigma")}
+    places = (settings["place"], settings["hold"]) if "hold" in settings else None
+    moved = windowed(model, places=places, **wanted)
+    if "temperature" in settings:
+        with torch.no_grad():
+            moved.attention.score.W.weight /= settings["temperature"]
+    state, out = one_step(exported(model), source, lengths, **settings)
+    wanted_state, wanted_out = one_step(moved, source, lengths)
+    torch.testing.assert_close(out.places, wanted_out.places, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(out.weights, wanted_out.weights, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(out.logits, wanted_out.logits, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(state.fed, wanted_state.fed, atol=1e-5, rtol=1e-5)
+    plain = one_step(exported(model), source, lengths)[1]
+    assert not torch.allclose(plain.weights, out.weights, atol=1e-4)
+
+
+def test_each_attention_has_the_controls_that_mean_something_in_it():
+    known = {
+        kind: exported(luong(attention=kind)).settings.keys() - {"temperature", "force", "forced"}
+        for kind in ("global", "local_m", "local_p")
+    }
+    assert known == {
+        "global": set(),
+        "local_m": {"place", "hold", "radius"},
+        "local_p": {"place", "hold", "radius", "sigma"},
+    }
+    assert exported(luong(attention="local_p", D=4)).neutral["sigma"] == 2.0
 
 
 # ------------------------------------------------------------------ storage
@@ -490,7 +564,9 @@ def test_another_corpus_is_refused(trained, tiny):
 
 
 def test_a_model_of_another_kind_is_refused():
-    with pytest.raises(ExportError, match="a Linear cannot be exported; Bahdanau and Seq2Seq can"):
+    with pytest.raises(
+        ExportError, match="a Linear cannot be exported; Bahdanau, Luong and Seq2Seq can"
+    ):
         family_of(nn.Linear(2, 2))
 
 

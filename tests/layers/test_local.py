@@ -148,14 +148,14 @@ def test_its_gradients_are_those_of_its_numbers():
 
 
 def test_the_monotonic_place_is_the_number_of_the_word_being_written():
-    steps = torch.arange(Q).expand(B, Q)
+    steps = torch.arange(Q).float().expand(B, Q)
     places = Monotonic()(torch.randn(B, Q, D), steps, LENGTHS)
     assert places.tolist() == [[0.0, 1.0, 2.0]] * B
 
 
 def test_the_predicted_place_agrees_with_its_formula():
     where = Predicted(d_q=D, d_hidden=3).double()
-    query, steps = torch.randn(B, Q, D).double(), torch.zeros(B, Q, dtype=torch.long)
+    query, steps = torch.randn(B, Q, D).double(), torch.zeros(B, Q).double()
     places = where(query, steps, LENGTHS)
     W, v = where.W.weight.detach(), where.v.weight[0].tolist()
     for b, n in enumerate(LENGTHS.tolist()):
@@ -169,7 +169,7 @@ def test_the_predicted_place_agrees_with_its_formula():
 def test_the_predicted_place_lies_inside_the_sentence(lengths, scale):
     where = Predicted(d_q=D, d_hidden=3)
     query = scale * torch.randn(len(lengths), Q, D)
-    steps = torch.zeros(len(lengths), Q, dtype=torch.long)
+    steps = torch.zeros(len(lengths), Q)
     places = where(query, steps, torch.tensor(lengths))
     assert (places > 0.0).all()
     assert (places < torch.tensor(lengths)[:, None]).all()
@@ -178,7 +178,7 @@ def test_the_predicted_place_lies_inside_the_sentence(lengths, scale):
 def test_the_predicted_place_is_not_rounded_by_bfloat16():
     where = Predicted(d_q=D, d_hidden=3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        places = where(torch.randn(B, Q, D), torch.zeros(B, Q, dtype=torch.long), LENGTHS)
+        places = where(torch.randn(B, Q, D), torch.zeros(B, Q), LENGTHS)
     assert places.dtype == torch.float32
 
 

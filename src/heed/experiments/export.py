@@ -70,28 +70,37 @@ class Exported:
     """The two graphs, run by onnxruntime, behind the interface of a ``Translator``.
 
     Greedy and beam search work on it as on the model itself. ``step`` takes the decoder's
-    controls by name.
+    controls by name; ``neutral`` is what they are without.
     """
 
-    def __init__(self, family: Family, encoder: bytes, decoder: bytes) -> None:
+    def __init__(
+        self, family: Family, encoder: bytes, decoder: bytes, neutral: Mapping[str, Any]
+    ) -> None:
         require_tools()
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self.family = family
+        self.family, self.neutral = family, dict(neutral)
         self.encoder, self.decoder = (
             onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
             for graph in (encoder, decoder)
         )
+        kinds = {"tensor(float)": torch.float32, "tensor(bool)": torch.bool}
+        self.settings = {
+            each.name: (kinds[each.type], each.shape)
+            for each in self.decoder.get_inputs()
+            if each.name in self.neutral
+        }
 
     @classmethod
     def read(cls, folder: Path) -> "Exported":
         """The export in a folder, if it is whole and belongs to the weights beside it."""
         manifest = read_manifest(folder)
         encoder, decoder = ((folder / name).read_bytes() for name in (ENCODER, DECODER))
-        return cls(FAMILIES[manifest["model"]], encoder, decoder)
+        neutral = {name: control["neutral"] for name, control in manifest["controls"].items()}
+        return cls(FAMILIES[manifest["model"]], encoder, decoder, neutral)
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
@@ -111,25 +120,17 @@ class Exported:
         """One word on."""
         known = {field.name: getattr(encoded, field.name) for field in fields(encoded)}
         known |= {field.name: getattr(state, field.name) for field in fields(state)}
-        known |= self._settings(controls, known, len(token)) | {"token": token}
+        sizes = {"batch": len(token), "source": encoded.keep.shape[-1]} if self.neutral else {}
+        for name, value in {**self.neutral, **controls}.items():
+            kind, shape = self.settings[name]
+            known[name] = torch.as_tensor(value).to(kind).expand([sizes[axis] for axis in shape])
+        known["token"] = token
         found = _run(
             self.decoder, {each.name: known[each.name] for each in self.decoder.get_inputs()}
         )
         moved = {name: found[f"next_{name}"] for name in self.family.state_fields()}
-        return self.family.state(**moved), StepOutput(found["logits"], found.get("weights"))
-
-    def _settings(
-        self, controls: Mapping[str, Any], known: Mapping[str, Tensor], batch: int
-    ) -> dict[str, Tensor]:
-        if not self.family.controls:
-            return {}
-        wanted = {**self.family.controls, **controls}
-        source = known["annotations"].shape[1]
-        return {
-            "temperature": torch.as_tensor(wanted["temperature"], dtype=torch.float32),
-            "force": torch.as_tensor(wanted["force"]).expand(batch),
-            "forced": torch.as_tensor(wanted["forced"]).float().expand(batch, source),
-        }
+        out = StepOutput(found["logits"], found.get("weights"), found.get("places"))
+        return self.family.state(**moved), out
 
     def __call__(
         self,
@@ -139,13 +140,17 @@ class Exported:
     ) -> DecoderOutput:
         """Teacher forcing, step by step."""
         encoded = self.encode(source, source_lengths)
-        state, logits, weights = self.start(encoded), [], []
+        state, logits, weights, places = self.start(encoded), [], [], []
         for token in target_in.unbind(1):
             state, out = self.step(state, token, encoded)
             logits.append(out.logits)
             weights += [] if out.weights is None else [out.weights]
-        maps = {"cross": torch.stack(weights, 1).unsqueeze(1)} if weights else {}
-        return DecoderOutput(torch.stack(logits, 1), maps)
+            places += [] if out.places is None else [out.places]
+        return DecoderOutput(
+            torch.stack(logits, 1),
+            {"cross": torch.stack(weights, 1).unsqueeze(1)} if weights else {},
+            torch.stack(places, 1) if places else None,
+        )
 
 
 def _run(session: Any, feeds: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -344,7 +349,8 @@ def export(
         ENCODER: family.encoder(model.config, parameters).serialise(),
         DECODER: family.decoder(model.config, parameters).serialise(),
     }
-    exported = Exported(family, *files.values())
+    neutral = family.controls(model.config)
+    exported = Exported(family, files[ENCODER], files[DECODER], neutral)
     parity = compare(trained, stored_model, exported, held_out(corpus))
     bars = parity.bars(parameters, lossless=lossless)
     fault = parity.missed(bars)
@@ -369,7 +375,7 @@ def export(
         "encoder": _signature(exported.encoder),
         "decoder": decoder,
         "start": dict(family.start),
-        "controls": _controls(family, decoder["inputs"]),
+        "controls": _controls(neutral, decoder["inputs"]),
         "parity": asdict(parity),
         "bars": bars,
         "versions": {each: metadata.version(each) for each in ("onnx", "onnxruntime", "torch")},
@@ -420,11 +426,13 @@ def _signature(session: Any) -> dict[str, dict[str, list[Any]]]:
     }
 
 
-def _controls(family: Family, inputs: Mapping[str, list[Any]]) -> dict[str, dict[str, Any]]:
+def _controls(
+    known: Mapping[str, Any], inputs: Mapping[str, list[Any]]
+) -> dict[str, dict[str, Any]]:
     """What a page may steer: type, shape (a word is a free size), and what leaves all as it is."""
     return {
         name: {"type": {"float": "float32"}.get(kind, kind), "shape": shape, "neutral": neutral}
-        for name, neutral in family.controls.items()
+        for name, neutral in known.items()
         for kind, *shape in [inputs[name]]
     }
 

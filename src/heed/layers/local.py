@@ -22,10 +22,10 @@ class Monotonic(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "batch query d_q"],
-        steps: Int[Tensor, "batch query"],
+        steps: Float[Tensor, "batch query"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch query"]:
-        return steps.to(query.dtype)
+        return steps
 
 
 class Predicted(nn.Module):
@@ -42,7 +42,7 @@ class Predicted(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "batch query d_q"],
-        steps: Int[Tensor, "batch query"],
+        steps: Float[Tensor, "batch query"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch query"]:
         part = self.v(torch.tanh(self.W(query))).squeeze(-1)

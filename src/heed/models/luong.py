@@ -73,6 +73,11 @@ class LuongConfig:
         if self.sigma is not None and self.sigma <= 0:
             raise ValueError(f"sigma={self.sigma} must be a positive number of words")
 
+    @property
+    def own_sigma(self) -> int | float:
+        """σ in local-p."""
+        return self.D / 2 if self.sigma is None else self.sigma
+
     def make_score(self) -> Score:
         """The score object, with the sizes of this model."""
         d = self.d_hidden
@@ -103,17 +108,18 @@ class Reading:
     first_h: Float[Tensor, "batch layer d_hidden"]
     first_c: Float[Tensor, "batch layer d_hidden"]
     first_fed: Float[Tensor, "batch d_hidden"]
-    first_t: Int[Tensor, " batch"]
+    first_t: Float[Tensor, " batch"]
 
 
 @dataclass(frozen=True)
 class LuongState:
-    """Between two words: h and c of all layers, h̃ of the last word, and how many are written."""
+    """Between two words: h and c of all layers, h̃ of the last word, and t, how many are written
+    (a place in the source for local-m, hence no integer)."""
 
     h: Float[Tensor, "batch layer d_hidden"]
     c: Float[Tensor, "batch layer d_hidden"]
     fed: Float[Tensor, "batch d_hidden"]
-    t: Int[Tensor, " batch"]
+    t: Float[Tensor, " batch"]
 
 
 @dataclass(frozen=True)
@@ -176,7 +182,7 @@ class Luong(nn.Module):
                 self.attention = LocalAttention(
                     score,
                     radius=config.D,
-                    sigma=config.D / 2 if config.sigma is None else config.sigma,
+                    sigma=config.own_sigma,
                     renormalise=config.renormalise,
                 )
         self.combine = nn.Linear(2 * d, d, bias=False)
@@ -232,7 +238,7 @@ class Luong(nn.Module):
             first_h=h.transpose(0, 1).contiguous().to(precise),
             first_c=c.transpose(0, 1).contiguous().to(precise),
             first_fed=torch.zeros_like(h[0], dtype=precise),
-            first_t=torch.zeros_like(source_lengths),
+            first_t=torch.zeros_like(h[0, :, 0], dtype=precise),
         )
 
     def start(self, encoded: Reading) -> LuongState:
@@ -263,8 +269,8 @@ class Luong(nn.Module):
         """Teacher forcing: all steps of a known target, fed with its own words."""
         encoded = self.encode(source, source_lengths)
         drives = self.drive_y(self.dropout(self.embed_target(target_in)))
-        steps = torch.arange(target_in.shape[1], device=target_in.device).expand_as(target_in)
         state = self.start(encoded)
+        steps = state.t[:, None] + torch.arange(target_in.shape[1], device=target_in.device)
         h, c, fed = state.h.unbind(1), state.c.unbind(1), state.fed
         tops, looks = [], []
         for t, drive in enumerate(drives.unbind(1)):
@@ -305,7 +311,7 @@ class Luong(nn.Module):
     def _look(
         self,
         h: Float[Tensor, "batch step d_hidden"],
-        steps: Int[Tensor, "batch step"],
+        steps: Float[Tensor, "batch step"],
         encoded: Reading,
     ) -> Look:
         """h_t → a_t → c_t → h̃_t."""

@@ -1,0 +1,73 @@
+"""Which models have graphs, and how whoever runs them goes from one graph to the other."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from torch import nn
+
+from heed.experiments.graphs import bahdanau, luong, parts, seq2seq
+from heed.experiments.graphs.graph import Graph
+from heed.experiments.graphs.storage import ExportError, Stored
+from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
+from heed.models.luong import Luong, LuongState, Reading
+from heed.models.seq2seq import Seq2Seq, Thought
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """How the models of a class are exported.
+
+    encoded, state: the records of ``Translator.encode`` and ``Translator.start``
+    start: for each field of the state the field of ``encoded`` that it begins with
+    controls: inputs of the decoder beyond those of ``step``, and what leaves the model of a config
+        as it is
+    """
+
+    encoder: Callable[[Any, Mapping[str, Stored]], Graph]
+    decoder: Callable[[Any, Mapping[str, Stored]], Graph]
+    encoded: type
+    state: type
+    start: Mapping[str, str]
+    controls: Callable[[Any], Mapping[str, Any]]
+
+    def state_fields(self) -> list[str]:
+        """The names of what goes from step to step."""
+        return [field.name for field in fields(self.state)]
+
+
+FAMILIES: dict[str, Family] = {
+    Bahdanau.__name__: Family(
+        encoder=bahdanau.encoder,
+        decoder=bahdanau.decoder,
+        encoded=Annotations,
+        state=BahdanauState,
+        start={"s": "first_state"},
+        controls=lambda config: parts.LOOKING,
+    ),
+    Luong.__name__: Family(
+        encoder=luong.encoder,
+        decoder=luong.decoder,
+        encoded=Reading,
+        state=LuongState,
+        start={"h": "first_h", "c": "first_c", "fed": "first_fed", "t": "first_t"},
+        controls=luong.controls,
+    ),
+    Seq2Seq.__name__: Family(
+        encoder=seq2seq.encoder,
+        decoder=seq2seq.decoder,
+        encoded=Thought,
+        state=Thought,
+        start={"h": "h", "c": "c"},
+        controls=lambda config: {},
+    ),
+}
+
+
+def family_of(model: nn.Module) -> Family:
+    """The family of a model; ``ExportError`` if it has none."""
+    name = type(model).__name__
+    if name not in FAMILIES:
+        *others, last = FAMILIES
+        raise ExportError(f"a {name} cannot be exported; {', '.join(others)} and {last} can")
+    return FAMILIES[name]

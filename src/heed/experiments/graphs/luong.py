@@ -1,0 +1,159 @@
+"""``Luong`` as graphs: its encoder is ONNX's LSTM, its decoder is written out, as the model is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from heed.experiments.graphs import parts
+from heed.experiments.graphs.graph import Graph
+from heed.experiments.graphs.storage import Stored
+from heed.models.luong import LuongConfig
+
+
+def encoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
+    """``Luong.encode``: from word numbers to ``Reading``."""
+    g, d = Graph("encoder", parameters), config.d_hidden
+    source, lengths = parts.source(g)
+    read = parts.turned(g, source, lengths) if config.reverse_source else source
+    x = g("Transpose", parts.embedded(g, "embed_source", read), perm=[1, 0, 2])
+    top, h, c = parts.encoder_lstm(g, x, lengths, layers=config.layers, d=d)
+    if config.reverse_source:
+        top = parts.turned(g, top, lengths, batch_axis=1)
+    annotations = g("Transpose", top, perm=[1, 0, 2], name="annotations")
+    g.gives("annotations", "float32", "batch", "source", d)
+    prepare = {"general": "W", "concat": "U"}.get(config.score)
+    if prepare is None:
+        g("Identity", annotations, name="prepared")
+    else:
+        matrix = g.weight(f"attention.score.{prepare}.weight")
+        g("MatMul", annotations, g("Transpose", matrix), name="prepared")
+    g.gives("prepared", "float32", "batch", "source", d_prepared(config))
+    parts.keep(g, source, lengths)
+    g("Identity", lengths, name="lengths")
+    g.gives("lengths", "int64", "batch")
+    parts.layered(g, "first_h", h, d)
+    parts.layered(g, "first_c", c, d)
+    batch = g("Shape", source, start=0, end=1)
+    nothing = g.cast(g("Expand", g.constant(0, "int64"), batch), "float32")
+    g("Identity", nothing, name="first_t")
+    g.gives("first_t", "float32", "batch")
+    row = g("Mul", g.insert(nothing, 1), g.constant([[0.0] * d]))
+    g("Identity", row, name="first_fed")
+    g.gives("first_fed", "float32", "batch", d)
+    return g
+
+
+def d_prepared(config: LuongConfig) -> int:
+    """How wide the prepared keys are."""
+    return config.d_align if config.score == "concat" else config.d_hidden
+
+
+def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
+    """``Luong.step``, with the controls that ``controls`` lists.
+
+    In local attention also gives ``places``, the middle of the window.
+    """
+    g, d = Graph("decoder", parameters), config.d_hidden
+    token = g.takes("token", "int64", "batch")
+    h, c = ([g.drop(x, 0) for x in parts.unlayered(g, n, config.layers, d)] for n in ("h", "c"))
+    fed = g.takes("fed", "float32", "batch", d)
+    t = g.takes("t", "float32", "batch")
+    annotations = g.takes("annotations", "float32", "batch", "source", d)
+    keep = parts.kept(g)
+
+    drive = g.linear(parts.embedded(g, "embed_target", token), "drive_y")
+    if config.input_feeding:
+        drive = g("Add", drive, g.linear(fed, "drive_fed", bias=False))
+    for layer in range(config.layers):
+        if layer:
+            drive = g.linear(h[layer - 1], f"drive_up.{layer - 1}")
+        h[layer], c[layer] = _cell(g, drive, h[layer], c[layer], layer, d)
+    for name, states in (("next_h", h), ("next_c", c)):
+        parts.layered(g, name, [g.insert(state, 0) for state in states], d)
+
+    scores, keep = _scores(g, config, h[-1], annotations, keep)
+    scores = parts.tempered(g, scores)
+    if config.attention == "global":
+        alpha = parts.softmax(g, scores, keep)
+    else:
+        alpha = _local(g, config, scores, keep, _place(g, config, h[-1], t))
+    seen = parts.context(g, alpha, annotations)
+    both = g("Concat", seen, h[-1], axis=1)
+    h_tilde = g("Tanh", g.linear(both, "combine", bias=False), name="next_fed")
+    g.gives("next_fed", "float32", "batch", d)
+    g("Add", t, g.constant(1.0), name="next_t")
+    g.gives("next_t", "float32", "batch")
+    top = parts.narrowed(g, h_tilde)
+    parts.logits(g, top, tied=config.tie_output, words=config.target_vocab)
+    return g
+
+
+def controls(config: LuongConfig) -> dict[str, Any]:
+    """Where ``hold`` is true, the window lies around ``place``; it reaches ``radius`` words to each
+    side. In local-p the Gaussian has ``sigma``."""
+    neutral: dict[str, Any] = {**parts.LOOKING}
+    if config.attention != "global":
+        neutral |= {"place": 0.0, "hold": False, "radius": float(config.D)}
+    if config.attention == "local_p":
+        neutral["sigma"] = float(config.own_sigma)
+    return neutral
+
+
+def _cell(g: Graph, drive: str, h: str, c: str, layer: int, d: int) -> tuple[str, str]:
+    """``LSTMCell``."""
+    gates = g("Add", drive, g("MatMul", h, g.weight(f"cells.{layer}.U")))
+    i, f, new, o = g.split(gates, [d] * 4, axis=1)
+    written = g("Mul", g("Sigmoid", i), g("Tanh", new))
+    c = g("Add", g("Mul", g("Sigmoid", f), c), written)
+    return g("Mul", g("Sigmoid", o), g("Tanh", c)), c
+
+
+def _scores(
+    g: Graph, config: LuongConfig, query: str, annotations: str, keep: str
+) -> tuple[str, str]:
+    """How well each source word matches, and which of them can be scored."""
+    score = "attention.score.{}.weight"
+    if config.score == "location":
+        # No more than ``longest`` places are known: those beyond repeat the last, and are masked.
+        places = parts.positions(g, parts.length_of(g, annotations))
+        known = g("Less", places, g.constant(config.longest, "int64"))
+        column = g("Min", places, g.constant(config.longest - 1, "int64"))
+        rows = g.linear(query, "attention.score.W", bias=False)
+        return g("Gather", rows, column, axis=1), g("And", keep, known)
+    prepared = g.takes("prepared", "float32", "batch", "source", d_prepared(config))
+    if config.score == "concat":
+        asked = g.insert(g.linear(query, "attention.score.W", bias=False), 1)
+        v = g("Transpose", g.weight(score.format("v")))
+        return g.drop(g("MatMul", g("Tanh", g("Add", asked, prepared)), v), 2), keep
+    return g.drop(g("MatMul", prepared, g.insert(query, 2)), 2), keep
+
+
+def _place(g: Graph, config: LuongConfig, query: str, t: str) -> str:
+    """p_t, the model's own or the one that is held."""
+    if config.attention == "local_m":
+        own = t
+    else:
+        inner = g("Tanh", g.linear(query, "places.W", bias=False))
+        part = g.drop(g.linear(inner, "places.v", bias=False), 1)
+        lengths = g.cast(g.takes("lengths", "int64", "batch"), "float32")
+        own = g("Mul", lengths, g("Sigmoid", part))
+    place, hold = g.takes("place", "float32", "batch"), g.takes("hold", "bool", "batch")
+    p = g("Where", hold, place, own, name="places")
+    g.gives("places", "float32", "batch")
+    return p
+
+
+def _local(g: Graph, config: LuongConfig, scores: str, keep: str, p: str) -> str:
+    """``LocalAttention``: the softmax inside the window, and what comes after it."""
+    keys = g.cast(parts.positions(g, parts.length_of(g, keep)), "float32")
+    away = g("Sub", keys, g.insert(p, 1))
+    near = g("LessOrEqual", g("Abs", away), g.takes("radius", "float32"))
+    alpha = parts.softmax(g, scores, g("And", keep, near))
+    if config.attention == "local_p":
+        sigma = g.takes("sigma", "float32")
+        spread = g("Mul", g.constant(-2.0), g("Mul", sigma, sigma))
+        alpha = g("Mul", alpha, g("Exp", g("Div", g("Mul", away, away), spread)))
+    if config.renormalise:
+        total = g("ReduceSum", alpha, g.constant([1], "int64"), keepdims=1)
+        empty = g("Equal", total, g.constant(0.0))
+        alpha = g("Div", alpha, g("Where", empty, g.constant(1.0), total))
+    return alpha

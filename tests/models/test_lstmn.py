@@ -23,6 +23,7 @@ from heed.models.lstmn import (
     Recall,
     RecallConfig,
 )
+from heed.models.translator import Translator, select
 from heed.training.objectives import translation_loss
 
 D_X, D, D_A, TEXT = 5, 7, 11, 6  # widths no two of which are equal
@@ -502,6 +503,19 @@ def test_shallow_fusion_leaves_the_memory_alone():
         state, _ = model.step(state, target_in[:, t], encoded)
     read = model.decoder(model.embed_target(target_in), (encoded.h, encoded.c))
     assert_close(state.tape[:, 1:], torch.cat([read.h, read.c], dim=-1), rtol=0, atol=1e-12)
+
+
+def test_a_beam_may_drop_double_and_reorder_rows(translator):
+    source, lengths, target_in = batch_of(LENGTHS)
+    assert isinstance(translator, Translator)
+    encoded = translator.encode(source, lengths)
+    state = translator.start(encoded)
+    for t in range(2):
+        state, _ = translator.step(state, target_in[:, t], encoded)
+    rows = torch.tensor([2, 0, 0])
+    _, whole = translator.step(state, target_in[:, 2], encoded)
+    _, chosen = translator.step(select(state, rows), target_in[rows, 2], select(encoded, rows))
+    assert_close(chosen.logits, whole.logits[rows], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("fusion", ["shallow", "deep"])

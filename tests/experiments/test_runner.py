@@ -178,7 +178,7 @@ def test_attention_gives_links_and_seq2seq_gives_none(
     attends = Record.read(runs / tiny.name / "seed-0").metrics
     blind = train_one(without_attention, 0, task, runs=tmp_path, show=False)
     everywhere = {"valid_loss", "bleu", "bleu_by_length", "exact_match"}
-    alignment = {"aer", "link_precision", "aer_by_phenomenon", "bleu_copy"}
+    alignment = {"aer", "link_precision", "aer_by_phenomenon", "entropy", "bleu_copy"}
     assert set(attends) == everywhere | alignment
     assert set(blind.metrics) == everywhere
     assert "maps.npz" not in blind.files

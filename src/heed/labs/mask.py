@@ -104,7 +104,7 @@ class MaskLab(Lab):
             meter,
         )
 
-    def _verdict(self, name: str, leak: float) -> str:
+    def _verdict(self, name: str, leak: float | int) -> str:
         if leak <= BROKEN:
             return "holds"
         return "reader" if name == "ahead" and not self.causal else "broken"

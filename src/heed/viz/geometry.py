@@ -21,7 +21,7 @@ from heed.trace import AttentionTrace
 from heed.viz.alignment import gold_map
 from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
 
-FINE = 61
+FINE = 121
 """Points a side at which a score is evaluated."""
 
 
@@ -117,9 +117,9 @@ def _dots(axes: Axes, keys: Mapping[str, Float[Tensor, " two"]], reach: float) -
         axes.annotate(
             name,
             (x, y),
-            xytext=(-5, 4) if x > 0.6 * reach else (5, 4),
+            xytext=(-5, 4) if x >= 0.6 * reach else (5, 4),
             textcoords="offset points",
-            ha="right" if x > 0.6 * reach else "left",
+            ha="right" if x >= 0.6 * reach else "left",
             fontsize=9,
             color="#ffffff",
             zorder=5,

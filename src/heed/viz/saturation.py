@@ -120,7 +120,7 @@ def jacobian(weights: Float[Tensor, "row key"]) -> Float[Tensor, "row key key"]:
 
 def sharpness_picture(found: Mapping[str, Sequence[Sharpness]]) -> Picture:
     """Variance, largest weight and gradient over the width, a line a score."""
-    figure = Figure(figsize=(9.0, 2.9), layout="constrained")
+    figure = Figure(figsize=(8.0, 2.7), layout="constrained")
     row = figure.subplots(1, 3)
     panels = (
         ("variance", "variance of the scores"),

@@ -1,6 +1,12 @@
 """Corpora of several parts: what is in which."""
 
-from heed.data.corpora import GrammarData, LargeGrammarData, ShortGrammarData
+from heed.data.corpora import (
+    CopyData,
+    GrammarData,
+    LargeGrammarData,
+    ReverseData,
+    ShortGrammarData,
+)
 from heed.data.grammar import GrammarConfig
 
 FEW = GrammarData(drawn=GrammarConfig(sentences=400, valid=20, test=30))
@@ -38,3 +44,16 @@ def test_the_longer_sentences_are_half_as_long_again_as_those_that_were_learnt()
     data = ShortGrammarData()
     middle = (data.beyond.shortest + data.beyond.longest) / 2
     assert middle == 1.5 * data.drawn.longest
+
+
+def test_copies_are_the_reversals_read_the_other_way_and_linked_along_the_diagonal():
+    sizes = {"letters": 5, "longest": 6, "pairs": 30, "held_out": 20}
+    copies, turned = CopyData(**sizes).load(), ReverseData(**sizes).load()
+    assert list(copies.tests) == ["copy"]
+    assert list(turned.tests) == ["reverse"]
+    for copy, back in zip(copies.train + copies.test, turned.train + turned.test, strict=True):
+        assert copy.source == copy.target == back.source == back.target[::-1]
+        n = len(copy.source)
+        assert copy.sure == {(i, i) for i in range(n)}
+        assert back.sure == {(n - 1 - j, j) for j in range(n)}
+    assert copies.source_vocab.words == turned.source_vocab.words

@@ -10,6 +10,7 @@ from heed.experiments import translation
 from heed.experiments.table import EXPERIMENTS
 from heed.experiments.trained import load
 from heed.experiments.translation import TrainedTranslator, Translates, short
+from heed.models.luong import Luong, LuongConfig
 
 
 def test_short_keeps_words_and_drops_long_training_sentences():
@@ -57,3 +58,14 @@ def test_what_is_validated_comes_to_where_the_model_is(tiny, task, monkeypatch):
     monkeypatch.setattr(translation, "translation_loss", note)
     task.validate(model)
     assert set(seen) == {"meta"}
+
+
+def test_a_model_with_windows_is_also_measured_by_where_they_are(task):
+    sizes = {"source_vocab": len(task.source_vocab), "target_vocab": len(task.target_vocab)}
+    small = LuongConfig(**sizes, d_embedding=4, d_hidden=5, D=2)
+    for attention in ("global", "local_m"):
+        metrics, _ = task.evaluate(Luong(replace(small, attention=attention)))
+        assert ("place_error" in metrics) == (attention == "local_m")
+    # Untrained, yet known: p_t = t on sentences to be turned round.
+    away = [abs(2 * t - len(p.source) + 1) for p in task.corpus.test for t in range(len(p.source))]
+    assert metrics["place_error"] == pytest.approx(sum(away) / len(away))

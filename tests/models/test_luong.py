@@ -464,7 +464,7 @@ print(state.t.tolist())
 def test_a_step_compiles_into_one_graph():
     """In a process of its own: the shape checks of the tests are no part of the graph."""
     done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
-    assert done.stdout == "[2, 2]\n", done.stderr
+    assert done.stdout == "[2.0, 2.0]\n", done.stderr
 
 
 # --- learning --------------------------------------------------------------------------------

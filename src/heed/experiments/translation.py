@@ -34,6 +34,7 @@ from heed.evaluation.metrics import (
     gold,
     link_precision,
 )
+from heed.evaluation.places import forced_places, place_error
 from heed.experiments.cards import Card
 from heed.experiments.maps import Bytes, quantise
 from heed.experiments.tasks import Trained
@@ -245,12 +246,14 @@ class Translating:
     def _alignments(self, model: Any, pairs: Sequence[Pair]) -> dict[str, Any]:
         maps = forced_maps(model, pairs, self.source_vocab, self.target_vocab)
         links, (sure, possible) = links_from_maps(maps, pairs), gold(pairs)
-        return {
+        metrics = {
             "aer": alignment_error_rate(links, sure, possible),
             "link_precision": link_precision(links, possible),
             "aer_by_phenomenon": aer_by_phenomenon(links, pairs),
             "entropy": float(np.concatenate([entropy(rows) for rows in maps]).mean()),
         }
+        places = forced_places(model, pairs, self.source_vocab, self.target_vocab)
+        return metrics if places is None else metrics | {"place_error": place_error(places, pairs)}
 
     def _scores(self, model: Any, pairs: Sequence[Pair]) -> tuple[dict[str, Any], str]:
         width = self.width

@@ -137,6 +137,8 @@ export function render({ model, el }) {
       event.preventDefault(); // no text is selected
       pick?.();
     });
+    // Or the page scrolls under the finger; touch-action is not obeyed inside an SVG.
+    element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     element.addEventListener("pointermove", (event) => {
       if (!held) return;
       const at = placeOf(event);

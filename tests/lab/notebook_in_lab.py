@@ -37,6 +37,14 @@ PredictLab("bahdanau_grammar", [classic(), Grammar(1).pair(4, 8)])
 from heed.labs import LearningLab
 LearningLab("bahdanau_grammar", [classic()])
 """,
+    """
+from heed.labs import PlaneLab
+PlaneLab()
+""",
+    """
+from heed.labs import MaskLab
+MaskLab()
+""",
 )
 
 
@@ -73,6 +81,7 @@ DRAWING = """
     cells.map((cell) => [cell.dataset.weight, cell.className]),
     texts(".heed-map th"),
     texts(".heed-score, .heed-alone, .heed-lines, .heed-count, .heed-verdict, .heed-left"),
+    texts(".heed-plane-table, .heed-plane-facts, .heed-plane-gradient, .heed-meter"),
     [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
   ]);
 }

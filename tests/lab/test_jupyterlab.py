@@ -142,6 +142,49 @@ def test_the_learning_lab_obeys(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_plane_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "plane")
+    root = tried.lab
+    query, first = (root.locator(f".point.{kind}").first for kind in ("query", "key"))
+    tried.changes("query by key", lambda: key(tried, query, "ArrowUp", "Shift+ArrowLeft"))
+    tried.changes("a key by key", lambda: key(tried, first, "ArrowDown"))
+    tried.changes("the watched key", lambda: key(tried, first, "Enter"))
+    tried.changes("a key by mouse", lambda: pull(tried, first))
+    tried.changes("query by mouse", lambda: pull(tried, query))
+    tried.changes("width", lambda: tried.drag(root.get_by_label("Width d"), 0.5))
+    tried.changes("temperature", lambda: tried.drag(root.get_by_label("Temperature"), 0.9))
+    tried.changes("score", root.get_by_label("content-base", exact=True).click)
+    tried.changes("strength", lambda: tried.drag(root.get_by_label("Strength"), 0.9))
+    tried.changes("reset", root.get_by_role("button", name="As it was").click)
+    assert not notebook.faults()
+
+
+def pull(tried: Tried, point: Locator) -> None:
+    """Drag a point of the plane to the left and down."""
+    point.scroll_into_view_if_needed()
+    box = point.locator(".dot").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tried.page.mouse.move(x, y)
+    tried.page.mouse.down()
+    tried.page.mouse.move(x - 30, y + 20, steps=5)
+    tried.page.mouse.up()
+
+
+def test_the_masks_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "mask")
+    root = tried.lab
+    tried.changes("after", root.get_by_label("after it", exact=True).click)
+    tried.changes("queries", root.get_by_label("the queries", exact=True).click)
+    tried.changes("swapped", root.get_by_label("Query and key swapped").click)
+    causal = root.get_by_label("Causal mask")
+    tried.changes("causal", lambda: key(tried, causal, " "))
+    tried.changes("reset", root.get_by_role("button", name="As it should be").click)
+    tried.changes("guess first", root.get_by_label("Guess first").click)
+    tried.changes("the meter", root.get_by_role("button", name="Show the meter").click)
+    assert not notebook.faults()
+
+
 def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
     tried = lab(notebook, "alignment")
     tried.changes(
@@ -218,11 +261,27 @@ def learning_of_a_chapter(tried: Tried) -> None:
     tried.changes("moment", lambda: key(tried, moment, "End"))
 
 
+def plane_of_a_chapter(tried: Tried) -> None:
+    query = tried.lab.locator(".point.query")
+    tried.changes("query by key", lambda: key(tried, query, "ArrowUp", "ArrowLeft"))
+    tried.changes("query by mouse", lambda: pull(tried, query))
+    tried.changes("score", tried.lab.get_by_label("dot", exact=True).click)
+    tried.changes("width", lambda: tried.drag(tried.lab.get_by_label("Width d"), 0.5))
+
+
+def mask_of_a_chapter(tried: Tried) -> None:
+    tried.changes("none", tried.lab.get_by_label("not at all", exact=True).click)
+    tried.changes("causal", tried.lab.get_by_label("Causal mask").click)
+    tried.changes("reset", tried.lab.get_by_role("button", name="As it should be").click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
     "heed-predict": predict_of_a_chapter,
     "heed-learning": learning_of_a_chapter,
+    "heed-plane": plane_of_a_chapter,
+    "heed-mask": mask_of_a_chapter,
 }
 
 

@@ -21,7 +21,14 @@ from heed.data.grammar import Grammar, classic
 from heed.data.pairs import Pair
 from heed.experiments.export import as_exported
 from heed.experiments.trained import Trained
-from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab
+from heed.labs import (
+    AlignmentLab,
+    BottleneckLab,
+    LearningLab,
+    MaskLab,
+    PlaneLab,
+    PredictLab,
+)
 from heed.labs import base as labs_base
 from heed.models.bahdanau import Bahdanau
 from heed.models.seq2seq import Seq2Seq
@@ -628,6 +635,8 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         BottleneckLab(fixed, attended, story=["the cat"], text=text, examples=[text]),
         PredictLab(attended, pairs, example=-1, text=text),
         LearningLab(attended, pairs),
+        PlaneLab(),
+        MaskLab(padding="after"),
     ]
 
 
@@ -658,7 +667,8 @@ def test_the_page_gets_settings_answer_and_facts(fixed: Trained, attended: Train
         told = json.loads(page.find("script").text)  # type: ignore[union-attr]
         assert set(told["settings"]) == set(made.settings)
         assert set(told) == {"settings", "answer", "asks", "models", *made.facts}
-        assert told["asks"] is bool(made.asked())
+        assert told["asks"] is bool(made.asks)
+        assert (told["models"] is None) is not bool(made.asked())
         assert set(told["answer"]["asked"]) == set(made.asks) <= set(made.settings)
         assert told["answer"]["count"] == 1
         rows = page.select("table.heed-cells tbody tr")

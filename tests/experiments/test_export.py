@@ -5,6 +5,7 @@ import gzip
 import shutil
 import sys
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import onnx
@@ -36,7 +37,7 @@ from heed.experiments.export import (
 )
 from heed.experiments.files import sha256
 from heed.experiments.graphs import FAMILIES, ExportError, Stored, family_of, pack
-from heed.experiments.runner import publish
+from heed.experiments.runner import publish, train_one
 from heed.experiments.trained import load
 from heed.experiments.translation import VOCABULARY
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
@@ -330,6 +331,29 @@ def test_each_attention_has_the_controls_that_mean_something_in_it():
         "local_p": {"place", "hold", "radius", "sigma"},
     }
     assert exported(luong(attention="local_p", D=4)).neutral["sigma"] == 2.0
+
+
+def test_the_manifest_of_a_window_says_how_wide_it_is(tiny, corpus, tmp_path):
+    sizes = {"d_embedding": 5, "d_hidden": 7, "d_align": 4, "attention": "local_p", "D": 3}
+    row = replace(
+        tiny, name="tiny_window", build=Luong, config=partial(LuongConfig, **sizes), seeds=(0,)
+    )
+    train_one(row, 0, row.load(), runs=tmp_path / "runs", show=False)
+    publish(row, runs=tmp_path / "runs", folder=tmp_path / "trained")
+    trained = load(row, tmp_path / "trained")
+    controls = export(trained, corpus)["controls"]
+    assert controls["radius"] == {"type": "float32", "shape": [], "neutral": 3.0}
+    assert controls["sigma"] == {"type": "float32", "shape": [], "neutral": 1.5}
+    assert controls["place"] == {"type": "float32", "shape": ["batch"], "neutral": 0.0}
+    assert controls["hold"] == {"type": "bool", "shape": ["batch"], "neutral": False}
+    assert "place_error" in trained.card.metrics
+    batch = encode_batch(corpus.test[:6], corpus.source_vocab, corpus.target_vocab)
+    given = batch.source, batch.source_lengths, batch.target[:, :-1]
+    with torch.inference_mode():
+        expected = trained.model(*given)
+    found = Exported.read(trained.folder)(*given)
+    torch.testing.assert_close(found.logits, expected.logits, atol=1e-4, rtol=0)
+    torch.testing.assert_close(found.places, expected.places, atol=1e-4, rtol=0)
 
 
 # ------------------------------------------------------------------ storage

@@ -228,7 +228,7 @@ class Luong(nn.Module):
         )
         if self.config.reverse_source:
             annotations = reverse_each(annotations, source_lengths - 1)
-        # Under autocast the encoder ends in bfloat16; a memory that is added to needs more.
+        # Under autocast an LSTM may end in bfloat16; a memory that is added to needs more.
         precise = self.combine.weight.dtype
         return Reading(
             annotations=annotations,

@@ -6,6 +6,7 @@ import shutil
 import sys
 from dataclasses import fields, replace
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import onnx
@@ -43,6 +44,7 @@ from heed.experiments.translation import VOCABULARY
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from heed.scores import ScoreName
 
 SOURCE, TARGET = 29, 31
 LENGTHS = [7, 1, 61, 2]  # EOS counts: an empty sentence, one word, sixty
@@ -77,6 +79,10 @@ MODELS = {
     "previous": lambda: bahdanau(dropout=0.5),
     "current": lambda: bahdanau(readout_state="current"),
     "tied": lambda: bahdanau(tie_output=True),
+    **{
+        score: lambda score=score: bahdanau(score=score, d_state=6, max_keys=9)
+        for score in get_args(ScoreName)
+    },
     "reversed": lambda: seq2seq(dropout=0.5),
     "forward": lambda: seq2seq(reverse_source=False, layers=1),
     "tied and narrow": lambda: seq2seq(tie_output=True, layers=3),

@@ -10,6 +10,7 @@ import numpy as np
 
 from heed.experiments.graphs import parts
 from heed.experiments.graphs.graph import Graph
+from heed.experiments.graphs.scoring import Scoring
 from heed.experiments.graphs.storage import Stored
 from heed.models.bahdanau import BahdanauConfig
 
@@ -42,13 +43,22 @@ def encoder(config: BahdanauConfig, parameters: Mapping[str, Stored]) -> Graph:
     )
     h = g.reshape(g("Transpose", Y, perm=[2, 0, 1, 3]), 0, 0, 2 * d, name="annotations")
     g.gives("annotations", "float32", "batch", "source", 2 * d)
-    g("MatMul", h, g("Transpose", g.weight("attention.score.U.weight")), name="prepared")
-    g.gives("prepared", "float32", "batch", "source", config.d_align)
+    scoring(config).prepare(g, h)
     parts.keep(g, source, lengths)
     back_at_first = g.drop(g.split(last, [1, 1], axis=0)[1], 0)
     g("Tanh", g.linear(back_at_first, "W_s"), name="first_state")
     g.gives("first_state", "float32", "batch", config.d_state)
     return g
+
+
+def scoring(config: BahdanauConfig) -> Scoring:
+    """The score that the config names."""
+    return Scoring(
+        name=config.score,
+        d_k=2 * config.d_encoder,
+        d_hidden=config.d_align,
+        max_keys=config.max_keys,
+    )
 
 
 def decoder(config: BahdanauConfig, parameters: Mapping[str, Stored]) -> Graph:
@@ -57,12 +67,7 @@ def decoder(config: BahdanauConfig, parameters: Mapping[str, Stored]) -> Graph:
     token = g.takes("token", "int64", "batch")
     s = g.takes("s", "float32", "batch", d)
     h = g.takes("annotations", "float32", "batch", "source", 2 * config.d_encoder)
-    prepared = g.takes("prepared", "float32", "batch", "source", config.d_align)
-
-    query = g.insert(g.linear(s, "attention.score.W", bias=False), 1)
-    v = g("Transpose", g.weight("attention.score.v.weight"))
-    e = g.drop(g("MatMul", g("Tanh", g("Add", query, prepared)), v), 2)
-    keep = parts.kept(g)
+    e, keep = scoring(config).compare(g, s, h, parts.kept(g))
     c = parts.context(g, parts.softmax(g, parts.tempered(g, e), keep), h)
 
     y = parts.embedded(g, "embed_target", token)

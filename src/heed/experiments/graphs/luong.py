@@ -5,6 +5,7 @@ from typing import Any
 
 from heed.experiments.graphs import parts
 from heed.experiments.graphs.graph import Graph
+from heed.experiments.graphs.scoring import Scoring
 from heed.experiments.graphs.storage import Stored
 from heed.models.luong import LuongConfig
 
@@ -20,13 +21,7 @@ def encoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
         top = parts.turned(g, top, lengths, batch_axis=1)
     annotations = g("Transpose", top, perm=[1, 0, 2], name="annotations")
     g.gives("annotations", "float32", "batch", "source", d)
-    prepare = {"general": "W", "concat": "U"}.get(config.score)
-    if prepare is None:
-        g("Identity", annotations, name="prepared")
-    else:
-        matrix = g.weight(f"attention.score.{prepare}.weight")
-        g("MatMul", annotations, g("Transpose", matrix), name="prepared")
-    g.gives("prepared", "float32", "batch", "source", d_prepared(config))
+    scoring(config).prepare(g, annotations)
     parts.keep(g, source, lengths)
     g("Identity", lengths, name="lengths")
     g.gives("lengths", "int64", "batch")
@@ -42,9 +37,15 @@ def encoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     return g
 
 
-def d_prepared(config: LuongConfig) -> int:
-    """How wide the prepared keys are."""
-    return config.d_align if config.score == "concat" else config.d_hidden
+def scoring(config: LuongConfig) -> Scoring:
+    """The score that the config names, in Luong's words: concat is the additive one."""
+    names = {"concat": "additive", "location": "location_base"}
+    return Scoring(
+        name=names.get(config.score, config.score),
+        d_k=config.d_hidden,
+        d_hidden=config.d_align,
+        max_keys=config.longest,
+    )
 
 
 def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
@@ -70,7 +71,7 @@ def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     for name, states in (("next_h", h), ("next_c", c)):
         parts.layered(g, name, [g.insert(state, 0) for state in states], d)
 
-    scores, keep = _scores(g, config, h[-1], annotations, keep)
+    scores, keep = scoring(config).compare(g, h[-1], annotations, keep)
     scores = parts.tempered(g, scores)
     if config.attention == "global":
         alpha = parts.softmax(g, scores, keep)
@@ -105,26 +106,6 @@ def _cell(g: Graph, drive: str, h: str, c: str, layer: int, d: int) -> tuple[str
     written = g("Mul", g("Sigmoid", i), g("Tanh", new))
     c = g("Add", g("Mul", g("Sigmoid", f), c), written)
     return g("Mul", g("Sigmoid", o), g("Tanh", c)), c
-
-
-def _scores(
-    g: Graph, config: LuongConfig, query: str, annotations: str, keep: str
-) -> tuple[str, str]:
-    """How well each source word matches, and which of them can be scored."""
-    score = "attention.score.{}.weight"
-    if config.score == "location":
-        # No more than ``longest`` places are known: those beyond repeat the last, and are masked.
-        places = parts.positions(g, parts.length_of(g, annotations))
-        known = g("Less", places, g.constant(config.longest, "int64"))
-        column = g("Min", places, g.constant(config.longest - 1, "int64"))
-        rows = g.linear(query, "attention.score.W", bias=False)
-        return g("Gather", rows, column, axis=1), g("And", keep, known)
-    prepared = g.takes("prepared", "float32", "batch", "source", d_prepared(config))
-    if config.score == "concat":
-        asked = g.insert(g.linear(query, "attention.score.W", bias=False), 1)
-        v = g("Transpose", g.weight(score.format("v")))
-        return g.drop(g("MatMul", g("Tanh", g("Add", asked, prepared)), v), 2), keep
-    return g.drop(g("MatMul", prepared, g.insert(query, 2)), 2), keep
 
 
 def _place(g: Graph, config: LuongConfig, query: str, t: str) -> str:

@@ -8,12 +8,18 @@ import torch
 
 from heed.data.vocabulary import Vocabulary
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
+from heed.experiments.language import Reads
+from heed.experiments.recall import Recalls
 from heed.experiments.table import EXPERIMENTS, Claim, UnknownExperiment, find, table
 from heed.experiments.trained import load
 from heed.experiments.translation import Translates
 
 WORDS = Vocabulary(tuple(f"w{i}" for i in range(600)))
-KNOWN = {Translates: {"source_vocab": WORDS, "target_vocab": WORDS}}
+KNOWN = {
+    Translates: {"source_vocab": WORDS, "target_vocab": WORDS},
+    Reads: {"vocabulary": WORDS},
+    Recalls: {},
+}
 """What the files beside the weights may say, for each kind of task in the table."""
 SHIPPED = [e for e in EXPERIMENTS.values() if (e.folder / "card.json").exists()]
 

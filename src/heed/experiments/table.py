@@ -6,20 +6,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from torch import nn
 
 from heed.data.corpora import (
+    CopyData,
     EverydayData,
     GrammarData,
     LargeGrammarData,
     ReverseData,
     ShortGrammarData,
 )
+from heed.data.prose import ProseData
+from heed.data.recall import RecallData
+from heed.experiments.language import Reads
+from heed.experiments.recall import Recalls
 from heed.experiments.tasks import DataConfig, Kind, Task
 from heed.experiments.translation import Translates
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.models.lstmn import (
+    LSTMLanguageConfig,
+    LSTMLanguageModel,
+    LSTMNLanguageConfig,
+    LSTMNLanguageModel,
+    Recall,
+    RecallConfig,
+)
+from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.scores import ScoreName
 from heed.training.loop import TrainConfig
@@ -295,6 +309,146 @@ def bahdanau_score(score: ScoreName) -> Experiment:
     )
 
 
+Where = Literal["global", "local_m", "local_p"]
+WHERE: tuple[Where, ...] = get_args(Where)
+Letters = Literal["copy", "reverse"]
+DONE: dict[Letters, str] = {"copy": "to be copied", "reverse": "to be turned round"}
+ON_LETTERS = TrainConfig(steps=1_200, batch_size=64, lr=3e-3, warmup=50)
+
+
+def luong(attention: Where, data: Letters) -> Experiment:
+    """A toy: letters to be copied or turned round, with each of Luong's three attentions."""
+    claims = {
+        ("local_p", "reverse"): (
+            Claim(metric="exact_match", at_least=0.95),
+            Claim(metric="place_error", at_most=1.0),
+        ),
+        ("local_m", "reverse"): (Claim(metric="exact_match", at_most=0.5),),
+        ("global", "reverse"): (),
+    }
+    copied = (Claim(metric="exact_match", at_least=0.98),)
+    named = attention.replace("_", "-")
+    return Experiment(
+        name=f"luong_{attention}_{data}",
+        chapter="07_global_local",
+        title=f"Luong's {named} attention on letters {DONE[data]}",
+        build=Luong,
+        config=partial(LuongConfig, d_embedding=32, d_hidden=64, D=3, attention=attention),
+        data=ReverseData(longest=20) if data == "reverse" else CopyData(longest=20),
+        train=ON_LETTERS,
+        claims=claims.get((attention, data), copied),
+    )
+
+
+def luong_grammar(attention: Where) -> Experiment:
+    """About as large as ``bahdanau_grammar``, on the same sentences, for as many steps."""
+    against = "luong_global_grammar"
+    return Experiment(
+        name=f"luong_{attention}_grammar",
+        chapter="07_global_local",
+        title=f"Luong's {attention.replace('_', '-')} attention on the grammar",
+        build=Luong,
+        config=partial(
+            LuongConfig,
+            d_embedding=96,
+            d_hidden=128,
+            d_align=64,
+            D=10,
+            dropout=0.1,
+            attention=attention,
+        ),
+        data=GrammarData(),
+        train=ON_GRAMMAR,
+        page_bytes=850_000,
+        claims=(
+            Claim(metric="bleu", at_least=-1.0, above=f"{against}:bleu"),
+            Claim(metric="aer", at_most=0.02, above=f"{against}:aer"),
+        )
+        if attention == "local_p"
+        else (),
+    )
+
+
+def luong_everyday(attention: Where) -> Experiment:
+    return Experiment(
+        name=f"luong_{attention}_everyday",
+        chapter="07_global_local",
+        title=f"Luong's {attention.replace('_', '-')} attention on everyday sentences",
+        build=Luong,
+        config=partial(
+            LuongConfig,
+            d_embedding=160,
+            d_hidden=224,
+            d_align=128,
+            D=10,
+            tie_output=True,
+            dropout=0.15,
+            attention=attention,
+        ),
+        data=EverydayData(),
+        train=ON_EVERYDAY,
+        seeds=(0,),
+        page_bytes=3_150_000,
+    )
+
+
+ON_PROSE = TrainConfig(steps=2_400, batch_size=64, lr=5e-3, warmup=100, precision="bfloat16")
+ON_RECALL = TrainConfig(steps=2_000, batch_size=64, lr=3e-3, warmup=100)
+
+
+def lstmn_prose() -> Experiment:
+    return Experiment(
+        name="lstmn_prose",
+        chapter="05_self_attention",
+        title="An LSTMN that guesses the next word of Python documentation",
+        build=LSTMNLanguageModel,
+        config=partial(LSTMNLanguageConfig, d_embedding=128, d_state=144, d_align=32, dropout=0.3),
+        data=ProseData(),
+        train=ON_PROSE,
+        task=Reads(),
+    )
+
+
+def lstm_prose() -> Experiment:
+    """The same without attention, and about as many parameters."""
+    return replace(
+        lstmn_prose(),
+        name="lstm_prose",
+        title="An LSTM of the same size that guesses the next word",
+        build=LSTMLanguageModel,
+        config=partial(LSTMLanguageConfig, d_embedding=128, d_state=148, dropout=0.3),
+    )
+
+
+def lstmn_recall() -> Experiment:
+    return Experiment(
+        name="lstmn_recall",
+        chapter="05_self_attention",
+        title="An LSTMN that recalls one of eight values by its key",
+        build=Recall,
+        config=partial(RecallConfig, keys=26, values=20, d_embedding=64, d_state=64, d_align=64),
+        data=RecallData(),
+        train=ON_RECALL,
+        task=Recalls(),
+        claims=(
+            Claim(metric="accuracy", at_least=0.95),
+            Claim(metric="accuracy", at_least=0.25, above="lstm_recall:accuracy"),
+        ),
+    )
+
+
+def lstm_recall() -> Experiment:
+    """The same without attention, and about as many parameters."""
+    row = lstmn_recall()
+    return replace(
+        row,
+        name="lstm_recall",
+        title="An LSTM of the same size that tries to recall",
+        config=partial(row.config, d_state=78, cell="lstm"),
+        claims=(),
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -389,6 +543,13 @@ EXPERIMENTS = table(
     *map(bahdanau_score, SCORES),
     seq2seq_everyday(),
     bahdanau_everyday(),
+    lstmn_recall(),
+    lstm_recall(),
+    lstmn_prose(),
+    lstm_prose(),
+    *(luong(where, data) for data in DONE for where in WHERE),
+    *map(luong_grammar, WHERE),
+    *map(luong_everyday, WHERE),
     bahdanau_reverse(),
     seq2seq_paper(),
     bahdanau_paper(),

@@ -128,11 +128,11 @@ export function render({ model, el }) {
     [...table.tBodies[0].rows].forEach((row, i) => row.append(sums[i]));
   }
 
-  model.on("change", draw);
+  for (const name of [...NAMES, "answer"]) model.on(`change:${name}`, draw);
   draw();
 
   return () => {
-    model.off("change", draw);
+    for (const name of [...NAMES, "answer"]) model.off(`change:${name}`, draw);
     map.stop();
     ask.stop();
   };

@@ -1,7 +1,7 @@
 // The only module that a page of the book loads: <heed-lab kind="alignment"> around a computed
 // example and <script type="application/json">{"settings": {…}, "answer": {…}, "models": […], …}
 // </script>: what the reader may change, and beside it what the view is told once, and whether the
-// lab asks a model ("asks").
+// lab is asked anything ("asks"); "models" is null where no model is needed for the answer.
 //
 // The view is mounted at once and draws the answer that came with the page. When the lab comes
 // near, the model is fetched; from then on it answers each change of a setting that it is asked by.

@@ -363,12 +363,12 @@ export function render({ model, el }) {
     );
     draw();
   });
-  model.on("change", draw);
+  for (const name of [...SETTINGS, "answer"]) model.on(`change:${name}`, draw);
   draw();
   speakNow();
 
   return () => {
-    model.off("change", draw);
+    for (const name of [...SETTINGS, "answer"]) model.off(`change:${name}`, draw);
     stopFitting();
     clearTimeout(timer);
     ask.stop();

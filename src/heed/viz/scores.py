@@ -331,7 +331,8 @@ def steps_to(card: Card, loss: float | int) -> dict[str, Any]:
 class Price:
     """One score at one length, forward and backward.
 
-    seconds: median of some runs; plain_seconds: of the plainest expression of the same
+    seconds: the fastest of some runs, for what else the machine does can only slow it down;
+        plain_seconds: of the plainest expression of the same
     kept: bytes that the forward pass leaves for the backward pass, a pair of query and key
     """
 
@@ -363,13 +364,9 @@ def prices(
                     seconds.setdefault((name, which), []).append(time.perf_counter() - began)
     return {
         name: Price(
-            seconds=_median(seconds[name, 0]),
-            plain_seconds=_median(seconds[name, 1]),
+            seconds=min(seconds[name, 0]),
+            plain_seconds=min(seconds[name, 1]),
             kept=kept(Attention(score), length=length, d=d) / length**2,
         )
         for name, (score, _) in rivals.items()
     }
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

@@ -1,7 +1,7 @@
 """The wiring of an LSTMN beside a second tape, maps beside each other, and what a tape costs."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from heed.models.lstmn import LSTMN
 from heed.trace import AttentionTrace
 from heed.viz.cost import storage
-from heed.viz.heatmap import INK, RING, Picture, draw_map, picture, plain_axes, spoken
+from heed.viz.heatmap import INK, RING, Picture, draw_map, picture, plain_axes, ring, spoken
 from heed.viz.length import STYLES
 
 SOURCE, TARGET = "#2f80d0", "#8a63b8"
@@ -92,7 +92,30 @@ def _arrow(axes: Axes, start: Point, end: Point, colour: str) -> None:
     )
 
 
-# ------------------------------------------------------------------------------ maps in a row
+# ----------------------------------------------------------------------------------- maps
+
+
+def tape_map(
+    trace: AttentionTrace, *, ringed: Collection[tuple[int, int]] = (), cell: float = 0.36
+) -> Picture:
+    """The map of a reader that looks at its own tape. ringed: cells (row, column) to mark."""
+    rows, columns = trace.weights[0].shape
+    figure = Figure(figsize=(columns * cell + 1.6, rows * cell + 1.2))
+    axes = figure.add_subplot()
+    draw_map(axes, trace)
+    for row, column in ringed:
+        ring(axes, row, column)
+    marked = [
+        f"Ringed: {trace.query.labels[row]} at {trace.key.labels[column]}, "
+        f"{trace.weights[0, row, column]:.2f}."
+        for row, column in ringed
+    ]
+    return picture(figure, " ".join([f"Who looks at which slot. {_read_out(trace)}", *marked]))
+
+
+def _read_out(trace: AttentionTrace) -> str:
+    """``spoken``, for who reads and does not write."""
+    return spoken(trace).replace("writing '", "reading '")
 
 
 def side_by_side(maps: Mapping[str, AttentionTrace], *, cell: float = 0.3) -> Picture:
@@ -107,7 +130,7 @@ def side_by_side(maps: Mapping[str, AttentionTrace], *, cell: float = 0.3) -> Pi
     for axes, (name, trace) in zip(grid, maps.items(), strict=True):
         draw_map(axes, trace)
         axes.set_title(name, color=INK)
-    return picture(figure, " ".join(f"{name}: {spoken(trace)}" for name, trace in maps.items()))
+    return picture(figure, " ".join(f"{name}: {_read_out(trace)}" for name, trace in maps.items()))
 
 
 # --------------------------------------------------------------------------------------- cost

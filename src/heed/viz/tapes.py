@@ -40,32 +40,30 @@ def fusion() -> Picture:
 
 def _wired(axes: Axes, *, deep: bool) -> None:
     axes.set_axis_off()
-    axes.set_xlim(-0.3, 5.3)
+    axes.set_xlim(-0.2, 5.2)
     axes.set_ylim(-0.9, 4.1)
     axes.set_title("deep fusion" if deep else "shallow fusion", color=INK)
     for left, name, colour in ((0.0, "source tape", SOURCE), (3.2, "own tape", TARGET)):
         for slot in range(4):
-            _box(axes, (left + 0.45 * slot + 0.2, 0.0), 0.36, colour)
-        axes.text(left + 0.88, -0.62, name, color=colour, ha="center", va="center", fontsize=9)
-    _box(axes, (4.08, 1.9), 0.8, TARGET, "c")
-    _box(axes, (2.5, 3.5), 1.3, INK, "next word")
-    _arrow(axes, (4.08, 0.28), (4.08, 1.5), TARGET)
-    axes.text(4.2, 0.9, "h̃, c̃", color=TARGET, va="center", fontsize=9)
-    _arrow(axes, (4.08, 2.3), (3.2, 3.3), TARGET)
+            _box(axes, (left + 0.45 * slot + 0.2, 0.0), (0.36, 0.4), colour)
+        axes.text(left + 0.88, -0.6, name, color=colour, ha="center", va="center")
+    _box(axes, (4.08, 1.95), (0.8, 0.7), TARGET, "c")
+    _box(axes, (2.4, 3.6), (1.9, 0.6), INK, "next word")
+    _arrow(axes, (4.08, 0.3), (4.08, 1.58), TARGET, "h̃, c̃", (4.65, 0.95))
+    _arrow(axes, (4.08, 2.32), (3.1, 3.28), TARGET, "h", (3.9, 2.95))
     if deep:
-        _arrow(axes, (0.88, 0.28), (3.66, 1.85), RING)
-        _box(axes, (2.2, 1.03), 0.4, RING, "r")
-        axes.text(0.9, 1.05, "γ̃, α̃", color=RING, ha="center", va="center", fontsize=9)
+        _arrow(axes, (0.88, 0.3), (1.95, 0.92), RING, "γ̃, α̃", (0.8, 0.85))
+        _box(axes, (2.2, 1.06), (0.46, 0.46), RING, "r")
+        _arrow(axes, (2.45, 1.2), (3.66, 1.87), RING)
     else:
-        _arrow(axes, (0.88, 0.28), (1.8, 3.3), RING)
-        axes.text(0.95, 1.6, "γ̃", color=RING, ha="center", va="center", fontsize=9)
+        _arrow(axes, (0.88, 0.3), (1.75, 3.28), RING, "γ̃", (0.95, 1.8))
 
 
-def _box(axes: Axes, centre: Point, width: float, colour: str, name: str = "") -> None:
-    height = min(width, 0.8) if name not in ("next word",) else 0.5
+def _box(axes: Axes, centre: Point, size: Point, colour: str, name: str = "") -> None:
+    (x, y), (width, height) = centre, size
     axes.add_patch(
         FancyBboxPatch(
-            (centre[0] - width / 2, centre[1] - height / 2),
+            (x - width / 2, y - height / 2),
             width,
             height,
             boxstyle="round,pad=0,rounding_size=0.08",
@@ -74,22 +72,24 @@ def _box(axes: Axes, centre: Point, width: float, colour: str, name: str = "") -
             linewidth=1.4,
         )
     )
-    axes.text(*centre, name, color=colour, ha="center", va="center", fontsize=10)
+    axes.text(x, y, name, color=colour, ha="center", va="center")
 
 
-def _arrow(axes: Axes, start: Point, end: Point, colour: str) -> None:
-    axes.add_patch(
-        FancyArrowPatch(
-            start,
-            end,
-            arrowstyle="-|>",
-            mutation_scale=11,
-            linewidth=1.6,
-            color=colour,
-            shrinkA=0,
-            shrinkB=0,
-        )
+def _arrow(
+    axes: Axes, start: Point, end: Point, colour: str, name: str = "", at: Point = (0, 0)
+) -> None:
+    arrow = FancyArrowPatch(
+        start,
+        end,
+        arrowstyle="-|>",
+        mutation_scale=11,
+        linewidth=1.6,
+        color=colour,
+        shrinkA=0,
+        shrinkB=0,
     )
+    axes.add_patch(arrow)
+    axes.text(*at, name, color=colour, ha="center", va="center")
 
 
 # ----------------------------------------------------------------------------------- maps

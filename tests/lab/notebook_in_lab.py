@@ -45,6 +45,10 @@ PlaneLab()
 from heed.labs import MaskLab
 MaskLab()
 """,
+    """
+from heed.labs import RivalsLab
+RivalsLab({"attention": "bahdanau_grammar", "one vector": "seq2seq_grammar"})
+""",
 )
 
 

@@ -185,6 +185,15 @@ def test_the_masks_obey(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_rivals_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "rivals")
+    tried.changes("by mouse", tried.lab.get_by_label("one vector", exact=True).click)
+    first = tried.lab.get_by_label("one vector", exact=True)
+    tried.changes("by key", lambda: key(tried, first, "ArrowLeft"))
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+    assert not notebook.faults()
+
+
 def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
     tried = lab(notebook, "alignment")
     tried.changes(
@@ -275,6 +284,11 @@ def mask_of_a_chapter(tried: Tried) -> None:
     tried.changes("reset", tried.lab.get_by_role("button", name="As it should be").click)
 
 
+def rivals_of_a_chapter(tried: Tried) -> None:
+    tried.changes("another", tried.lab.get_by_label("location-base", exact=True).click)
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -282,6 +296,7 @@ TRIALS = {
     "heed-learning": learning_of_a_chapter,
     "heed-plane": plane_of_a_chapter,
     "heed-mask": mask_of_a_chapter,
+    "heed-rivals": rivals_of_a_chapter,
 }
 
 

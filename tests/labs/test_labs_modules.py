@@ -68,11 +68,14 @@ def test_the_loader_gives_anywidget_a_view(page: Page, kind: str) -> None:
     found = page.evaluate(
         """async (text) => {
           const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-          return typeof (await import(url)).default.render;
+          const { render } = (await import(url)).default;
+          const el = document.createElement("div");
+          const model = { get() { throw new Error("a view asks its model"); } };
+          return render({ el, model }).catch((fault) => [el.className, fault.message]);
         }""",
         modules.bundle(f"{kind}.js"),
     )
-    assert found == "function"
+    assert found == ["heed-lab", "a view asks its model"]
 
 
 @pytest.mark.browser

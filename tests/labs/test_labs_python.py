@@ -28,6 +28,7 @@ from heed.labs import (
     MaskLab,
     PlaneLab,
     PredictLab,
+    RivalsLab,
 )
 from heed.labs import base as labs_base
 from heed.models.bahdanau import Bahdanau
@@ -637,6 +638,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         LearningLab(attended, pairs),
         PlaneLab(),
         MaskLab(padding="after"),
+        RivalsLab({text: attended, "one vector": fixed}, {text: text}, text=text),
     ]
 
 

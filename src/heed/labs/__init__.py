@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heed.labs.mask import MaskLab
     from heed.labs.plane import PlaneLab
     from heed.labs.predict import PredictLab
-    from heed.labs.switch import SwitchLab
+    from heed.labs.rivals import RivalsLab
 
 __all__ = [
     "AlignmentLab",
@@ -28,7 +28,7 @@ __all__ = [
     "MaskLab",
     "PlaneLab",
     "PredictLab",
-    "SwitchLab",
+    "RivalsLab",
 ]
 
 _HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}

@@ -25,12 +25,15 @@ for (const [name, text] of modules) {
   const linked = text.replace(imports, (line, start, other) => `${start}"${addresses[other]}";`);
   addresses[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
 }
-const view = await import(addresses[ENTRY]);
-for (const address of Object.values(addresses)) URL.revokeObjectURL(address);
+// Not awaited here: anywidget gives this module two seconds to be there, and after that it drops
+// all that the kernel says. A busy machine may need longer for the modules behind it.
+const coming = import(addresses[ENTRY]);
+const done = () => Object.values(addresses).forEach((address) => URL.revokeObjectURL(address));
+coming.then(done, done);
 export default {
-  render(context) {
+  async render(context) {
     context.el.classList.add("heed-lab");
-    return view.render(context);
+    return (await coming).render(context);
   },
 };
 """

@@ -1,4 +1,4 @@
-// The twin of SwitchLab in heed/labs/switch.py. A test compares their answers. Only the model that
+// The twin of RivalsLab in heed/labs/rivals.py. A test compares their answers. Only the model that
 // is chosen is fetched.
 
 import {bits} from "../numbers.js";

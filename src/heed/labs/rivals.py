@@ -13,7 +13,7 @@ from heed.labs.base import Lab, read, resolve, spoken
 from heed.trace import AttentionTrace
 
 
-class SwitchLab(Lab):
+class RivalsLab(Lab):
     """Trained translators that a reader changes between, each searching greedily.
 
     trained: by the name that the reader sees, a model as ``heed.load`` gives it, or the name of a
@@ -23,7 +23,7 @@ class SwitchLab(Lab):
     choice: which of the models answers, by its place
     """
 
-    kind = "switch"
+    kind = "rivals"
     settings: ClassVar[tuple[str, ...]] = ("text", "choice")
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("choices",)
@@ -44,7 +44,7 @@ class SwitchLab(Lab):
         if strange is not None:
             raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
         if "choices" in settings:
-            raise TypeError("the choices of a SwitchLab are made from its models")
+            raise TypeError("the choices of a RivalsLab are made from its models")
         self._trained = [resolve(each, type(self).__name__) for each in trained.values()]
         choices = [{"label": name, "note": (notes or {}).get(name, "")} for name in trained]
         super().__init__(choices=choices, **settings)
@@ -81,16 +81,16 @@ class SwitchLab(Lab):
         words = answer["target"]
         label = self.choices[self.choice]["label"]
         parts = [
-            drawing.line(say("switch.english"), answer["source"][:-1]),
+            drawing.line(say("rivals.english"), answer["source"][:-1]),
             drawing.line(
-                say("switch.french", name=label), words[:-1] if answer["finished"] else words
+                say("rivals.french", name=label), words[:-1] if answer["finished"] else words
             ),
         ]
         if answer["weights"]:
             parts.append(
                 drawing.attention_map(
                     say,
-                    label=say("switch.map", name=label),
+                    label=say("rivals.map", name=label),
                     query=words,
                     key=answer["source"],
                     weights=answer["weights"],

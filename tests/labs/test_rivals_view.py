@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import traitlets
 from playwright.sync_api import Locator, Page, expect
-from reader import serious
+from reader import PATIENCE, serious
 
 import heed
 from heed.experiments.export import as_exported
-from heed.labs import SwitchLab
+from heed.labs import RivalsLab
 
 TEXT = "the cat sleeps ."
 MODELS = {"attention": "bahdanau_grammar", "one vector": "seq2seq_grammar"}
 
 
 @pytest.fixture
-def lab() -> SwitchLab:
-    return SwitchLab(MODELS, {"one vector": "It remembers, it does not look."}, text=TEXT)
+def lab() -> RivalsLab:
+    return RivalsLab(MODELS, {"one vector": "It remembers, it does not look."}, text=TEXT)
 
 
 # ---------------------------------------------------------------------------- the kernel
@@ -46,13 +46,13 @@ def test_bits_are_the_mean_entropy_of_the_rows(lab):
 
 def test_what_cannot_be_switched_between_is_refused(lab):
     with pytest.raises(ValueError, match="nothing to switch between with 1 model"):
-        SwitchLab({"alone": "bahdanau_grammar"})
+        RivalsLab({"alone": "bahdanau_grammar"})
     with pytest.raises(ValueError, match="a note on 'nobody', but the models are attention, one"):
-        SwitchLab(MODELS, {"nobody": "?"})
+        RivalsLab(MODELS, {"nobody": "?"})
     with pytest.raises(traitlets.TraitError, match="choice=2, but there are 2"):
         lab.choice = 2
     with pytest.raises(TypeError, match="are made from its models"):
-        SwitchLab(MODELS, choices=[])
+        RivalsLab(MODELS, choices=[])
 
 
 def test_without_a_script_the_map_of_the_chosen_model_is_drawn(lab):
@@ -69,10 +69,10 @@ browser = pytest.mark.browser
 
 
 @pytest.fixture
-def opened(quiet: Page, sheet: Callable[[str], str], lab: SwitchLab) -> Locator:
+def opened(quiet: Page, sheet: Callable[[str], str], lab: RivalsLab) -> Locator:
     quiet.goto(sheet(lab.html()))
     root = quiet.locator("heed-lab")
-    expect(root).to_have_attribute("data-live", "true")
+    expect(root).to_have_attribute("data-live", "true", timeout=PATIENCE)
     return root
 
 
@@ -83,7 +83,7 @@ def french(root: Locator) -> str:
 def choose(root: Locator, name: str) -> None:
     before = root.get_attribute("data-count")
     root.get_by_role("radio", name=name).check(force=True)
-    expect(root).not_to_have_attribute("data-count", before or "")
+    expect(root).not_to_have_attribute("data-count", before or "", timeout=PATIENCE)
 
 
 @browser
@@ -125,7 +125,7 @@ def test_markup_stays_text(opened: Locator):
 
 @browser
 def test_the_page_answers_what_the_kernel_answers(opened: Locator):
-    lab = SwitchLab({name: as_exported(heed.load(row)) for name, row in MODELS.items()}, text=TEXT)
+    lab = RivalsLab({name: as_exported(heed.load(row)) for name, row in MODELS.items()}, text=TEXT)
     for place, name in enumerate(MODELS):
         lab.choice = place
         if place:
@@ -133,7 +133,7 @@ def test_the_page_answers_what_the_kernel_answers(opened: Locator):
         found: dict[str, Any] = opened.evaluate(
             """async (root, facts) => {
                 const at = (path) => new URL(`labs/${path}`, location.href).href;
-                const engine = await import(at("answers/switch.js"));
+                const engine = await import(at("answers/rivals.js"));
                 const get = (name) => facts[name];
                 const models = await Promise.all(engine.models(get).map(engine.model));
                 return engine.answer(get, models);
@@ -152,7 +152,7 @@ def test_it_can_be_used_by_keyboard_and_nothing_is_in_the_way(opened: Locator, t
     opened.get_by_role("radio", name="attention").focus()
     opened.page.keyboard.press("ArrowRight")
     expect(opened.get_by_role("radio", name="one vector")).to_be_checked()
-    expect(opened.locator(".heed-sofar tbody tr")).to_have_count(2)
+    expect(opened.locator(".heed-sofar tbody tr")).to_have_count(2, timeout=PATIENCE)
     assert serious(opened.page) == {}
 
 

@@ -14,7 +14,7 @@ const WATCHED = ["text", "choice", "choices", "answer"];
 
 export function render({ model, el }) {
   const strings = model.get("strings");
-  const tell = sayer(strings, "switch");
+  const tell = sayer(strings, "rivals");
   const ask = asker(model);
   const choices = () => model.get("choices") ?? [];
   const label = () => choices()[model.get("choice")]?.label ?? "";
@@ -52,7 +52,7 @@ export function render({ model, el }) {
     el,
     h(
       "div",
-      { class: "heed-sheet heed-switchlab" },
+      { class: "heed-sheet heed-rivals" },
       box.element,
       picked.element,
       note,

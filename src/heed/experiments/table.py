@@ -305,7 +305,7 @@ def bahdanau_score(score: ScoreName) -> Experiment:
         ),
         data=ShortGrammarData(),
         train=replace(ON_GRAMMAR, steps=2_500),
-        page_bytes=400_000,
+        page_bytes=560_000,
     )
 
 

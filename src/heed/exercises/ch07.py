@@ -14,7 +14,7 @@ from heed.masks import window
 _DOTS = "It returns None so far. Replace the dots with your answer, then run the cell again."
 
 
-def _near(wanted: Sequence[float], *, within: float = 0.006) -> Callable[[Any], bool]:
+def _near(wanted: Sequence[float | int], *, within: float | int = 0.006) -> Callable[[Any], bool]:
     """Whether an answer is this list of numbers, to about two digits."""
     expected = torch.tensor(wanted, dtype=torch.float64)
 
@@ -28,7 +28,7 @@ def _near(wanted: Sequence[float], *, within: float = 0.006) -> Callable[[Any], 
 # ------------------------------------------------------------------ 1: a window, with a pencil
 
 
-def _pencil(sigma: float) -> list[float]:
+def _pencil(sigma: float | int) -> list[float]:
     """Five words around place 2, all with the same score, seen through D = 1."""
     away = torch.arange(5.0) - 2
     inside = away.abs() <= 1
@@ -66,11 +66,11 @@ pencil = Exercise(
 
 def _local(
     scores: Tensor,
-    place: float,
-    D: float,
+    place: float | int,
+    D: float | int,
     S: int,
     *,
-    sigma: float = 0.5,
+    sigma: float | int = 0.5,
     whole: bool = False,
     padded: bool = False,
     again: bool = False,
@@ -130,7 +130,7 @@ local_p = Exercise(
 LETTERS, REACH = 12, 3
 
 
-def _reached(radius: float) -> set[int]:
+def _reached(radius: float | int) -> set[int]:
     return {t for t in range(LETTERS) if abs((LETTERS - 1 - t) - t) <= radius}
 
 

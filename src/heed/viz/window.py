@@ -16,18 +16,20 @@ from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
 from heed.attention import Attended, masked_softmax
-from heed.data.batches import encode_batch
+from heed.data.batches import Batch, encode_batch
 from heed.data.pairs import Pair
 from heed.data.vocabulary import EOS, SPECIALS
 from heed.evaluation.decoding import answering
 from heed.experiments.trained import Trained
 from heed.layers.local import gaussian
 from heed.masks import window
+from heed.models.luong import Luong
 from heed.scores import Score
 from heed.trace import AttentionTrace
+from heed.training.objectives import translation_loss
 from heed.viz.alignment import gold_map
 from heed.viz.heatmap import INK, RING, Picture, draw_map, picture, plain_axes, ring, spoken
-from heed.viz.length import STYLES, Curve, line_plot
+from heed.viz.length import STYLES
 
 BLUE = STYLES[1]["color"]
 
@@ -294,22 +296,56 @@ def pull(sigma: float | int, away: Sequence[float]) -> list[float]:
     return found
 
 
+def share_pulled(model: Luong, batch: Batch, *, least: float = 0.01) -> float:
+    """The share of looks whose place gets a gradient from the loss that is at least ``least`` of
+    the largest one in the batch. Padding and the places beyond a target's end do not count."""
+    if model.places is None:
+        raise ValueError(f"attention={model.config.attention!r} has no places to be moved")
+    found: list[Tensor] = []
+
+    def note(_: nn.Module, __: object, places: Tensor) -> None:
+        places.retain_grad()
+        found.append(places)
+
+    hook = model.places.register_forward_hook(note)
+    try:
+        translation_loss(model, batch).backward()
+    finally:
+        hook.remove()
+        model.zero_grad()
+    pulls = torch.cat([each.grad for each in found if each.grad is not None], 1).abs()
+    steps = torch.arange(pulls.shape[1]) < batch.target_lengths[:, None] - 1
+    return float((pulls[steps] >= least * pulls.max()).float().mean())
+
+
 def pull_picture(sigmas: Sequence[float | int], *, radius: int | float) -> Picture:
     """How strongly a key moves the place, over its distance: a line a σ."""
-    away = [radius * k / 60 for k in range(61)]
-    lines = {f"σ = {sigma:g}": pull(sigma, away) for sigma in sigmas}
-    said = "; ".join(
-        f"{name} pulls most from {away[int(np.argmax(line))]:.1f} words away and with "
-        f"{line[-1]:.1e} from {radius:g}"
-        for name, line in lines.items()
-    )
-    return line_plot(
-        {name: Curve(x=away[::4], y=line[::4]) for name, line in lines.items()},
-        x="words between the key and the place",
-        y="pull on the place",
-        alt=f"The gradient of a weight by the place, over distance: {said}.",
-        ylim=(0, None),  # type: ignore[arg-type]
-    )
+    away = [radius * k / 120 for k in range(121)]
+    figure = Figure(figsize=(6.2, 3.0))
+    axes = figure.add_subplot()
+    said = []
+    for sigma, style in zip(sigmas, STYLES, strict=False):
+        line = pull(sigma, away)
+        peak = int(np.argmax(line))
+        axes.plot(away, line, color=style["color"], linestyle=style["linestyle"], linewidth=1.8)
+        axes.annotate(
+            f"σ = {sigma:g}",
+            (away[peak], line[peak]),
+            xytext=(6, 3),
+            textcoords="offset points",
+            color=style["color"],
+        )
+        said.append(
+            f"σ = {sigma:g} pulls most from {away[peak]:.1f} words away, and from {radius:g} words "
+            f"with {line[-1] / line[peak]:.0%} of that"
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(0, radius)
+    axes.set_xlabel("words between the key and the place")
+    axes.set_ylabel("pull on the place")
+    plain_axes(axes)
+    told = "; ".join(said)
+    return picture(figure, f"The gradient of a weight by the place, over the distance: {told}.")
 
 
 # ------------------------------------------------------------------ what it saves
@@ -338,11 +374,12 @@ def step_cost(
     def once(part: slice) -> float:
         start = time.perf_counter()
         for _ in range(inner):
-            score.compare(query, prepared[part]).softmax(-1) @ values[part]
+            _ = score.compare(query, prepared[part]).softmax(-1) @ values[part]
         return (time.perf_counter() - start) / inner
 
     everything, inside = slice(0, keys), slice(low, high)
-    once(everything), once(inside)  # the first ones warm up
+    for part in (everything, inside):  # the first ones warm up
+        once(part)
     times = [(once(everything), once(inside)) for _ in range(repeats)]
     return StepCost(
         keys=keys,

@@ -277,6 +277,16 @@ def test_no_folder_for_the_book_is_said(tmp_path):
 # ------------------------------------------------------------------ list, publish, evaluate
 
 
+def test_compare_prints_the_cards_and_what_they_allow_to_say():
+    pair = ("seq2seq_grammar", "seq2seq_forward_grammar")
+    result = heed("compare", *pair, "--metric", "bleu", "--against", pair[1])
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^seq2seq_grammar +1,511,341 +3 +13\.9 ± 0\.4$", result.stdout, re.M)
+    assert f"bleu, against {pair[1]}:\n  {pair[0]:34} higher" in result.stdout
+    one_line(heed("compare", "nothing"), "there is no experiment 'nothing'")
+    one_line(heed("compare", pair[0], "--against", "nobody"), "'nobody' is not among the rows")
+
+
 def test_list_shows_every_experiment_and_what_is_not_trained_here(tmp_path):
     result = heed("list", HEED_TRAINED=str(tmp_path))
     assert result.exit_code == 0

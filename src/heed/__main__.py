@@ -236,6 +236,29 @@ def as_typed(command: str, name: str) -> str:
 
 
 @app.command()
+def compare(
+    names: Annotated[list[str], typer.Argument(help='rows, as in "bahdanau_*_short"')],
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="one to show; may be given several times")
+    ] = None,
+    against: Annotated[
+        str, typer.Option("--against", help="a row that the others are judged by")
+    ] = "",
+) -> None:
+    """The numbers on the cards of some rows side by side, and whether they differ."""
+    with one_clear_line():
+        from heed.experiments.compare import compare as side_by_side
+
+        found = side_by_side(names, metric or ())
+        lines = [str(found)]
+        for each in found.metrics if against else ():
+            lines.append(f"\n{each}, against {against}:")
+            for name, says in found.verdicts(each, against=against).items():
+                lines.append(f"  {name:34} {says}")
+        print("\n".join(lines))
+
+
+@app.command()
 def evaluate(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) -> None:
     """Measure the shipped weights again, beside what their card says."""
     with one_clear_line():

@@ -9,6 +9,7 @@ import {h, replace, setText} from "./dom.js";
 import {attentionMap} from "./map.js";
 import {END, remarks} from "./reading.js";
 import {sayer} from "./say.js";
+import {detokenize} from "./text.js";
 
 const WATCHED = ["text", "choice", "choices", "answer"];
 
@@ -81,7 +82,7 @@ export function render({ model, el }) {
     drawnCount = answer.count;
     setText(status, remarks(answer, strings, tell));
     const words = target.filter((word) => word !== END);
-    setText(french, words.join(" ") || "–");
+    setText(french, detokenize(words, "fr") || "–");
     map.element.hidden = !weights.length;
     map.draw(
       { query: target, key: source, weights },
@@ -105,7 +106,7 @@ export function render({ model, el }) {
           "tr",
           place === model.get("choice") ? { class: "heed-here", "aria-current": "true" } : null,
           h("th", { scope: "row" }, choices()[place]?.label ?? ""),
-          h("td", { lang: "fr" }, said.join(" ")),
+          h("td", { lang: "fr" }, detokenize(said, "fr")),
         ),
       ),
     );

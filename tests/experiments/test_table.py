@@ -161,8 +161,8 @@ class TestShipped:
 
     def test_the_card_says_whose_sentences_these_are(self, experiment):
         card = Card.read(experiment.folder)
-        assert card.credits
         assert card.licence
+        assert card.credits or card.licence == "generated here"
         assert len(card.seeds) == len(set(card.seeds))
         measured = list(numbers(card.metrics))
         assert measured

@@ -262,9 +262,10 @@ def test_the_command_line_knows_nothing_of_translation(in_the_table, tmp_path):
     line = next(line for line in heed("list").stdout.splitlines() if ROW.name in line)
     assert "right" in line
     assert "2 seeds" in line
-    lines = [line.split() for line in heed("evaluate", ROW.name).stdout.splitlines()]
+    head, *lines = [line.split() for line in heed("evaluate", ROW.name).stdout.splitlines()]
+    assert head == [f"{ROW.name},", "seed", "0", "now", "card"]
     assert {line[0] for line in lines} == {"right", "valid_loss"}
-    for name, now, _, before in lines:
+    for name, now, before in lines:
         assert float(now) == pytest.approx(float(before), abs=1e-4), name
     refused = heed("export", ROW.name)
     assert refused.exit_code == 2

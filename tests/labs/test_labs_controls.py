@@ -305,5 +305,5 @@ def test_what_is_said_about_a_text(bench: Page, answer: dict[str, Any], said: st
     assert found == said
 
 
-def test_a_weight_that_is_no_number_is_written_as_none(call: Callable[..., Any]) -> None:
-    assert call("say.js", "share", None) == call("say.js", "share", 0) == "0.00"
+def test_a_weight_that_is_no_number_is_written_as_a_dash(call: Callable[..., Any]) -> None:
+    assert [call("say.js", "share", each) for each in (None, 0)] == ["–", "0.00"]

@@ -145,9 +145,15 @@ def far(found: Any, wanted: Any) -> float:
 
 def bar(name: str, target: list[str], steering: dict[str, Any] | None = None) -> float:
     """1e-4. Over some fifty words PyTorch's own float32 is farther from its float64 than that, and
-    the manifest says by how much; what divides the scores multiplies their rounding errors."""
-    noisy = manifest(name)["bars"]["logits"] if len(target) > 30 else CLOSE
-    return noisy / min(1.0, (steering or {}).get("temperature", 1.0))
+    the manifest says by how much. Networks that learnt short sentences only (of chapter 4) are
+    there sooner. What divides the scores multiplies their rounding errors."""
+    early = len(target) > 30 or name.endswith("_short")
+    return sharper(manifest(name)["bars"]["logits"] if early else CLOSE, steering)
+
+
+def sharper(bar: float, steering: dict[str, Any] | None) -> float:
+    """The bar at the temperature of the steering."""
+    return bar / min(1.0, (steering or {}).get("temperature", 1.0))
 
 
 def test_all_shipped_exports_are_asked() -> None:
@@ -216,14 +222,17 @@ def test_steering_is_pythons(ask: Callable[..., Any], name: str, steering: dict[
     for words, given, answer in zip(inputs, written, answers[:n], strict=True):
         wanted = forced(other, trained, words, given)
         assert far(answer["logits"], wanted.logits[0]) <= bar(name, given, steering)
-        assert far(answer["weights"], wanted.weights["cross"][0, 0]) <= CLOSE
+        found, there = answer["weights"], wanted.weights["cross"][0, 0]
+        assert far(found, there) <= sharper(CLOSE, steering)
     for words, narrow, wide in zip(inputs, answers[n : 2 * n], answers[2 * n :], strict=True):
         source = encode_source([words], trained.source_vocab)
-        compare(trained, narrow, greedy(other, *source)[0])
-        compare(trained, wide, beam(other, *source, width=3)[0])
+        compare(trained, narrow, greedy(other, *source)[0], steering)
+        compare(trained, wide, beam(other, *source, width=3)[0], steering)
 
 
-def compare(trained: Trained, answer: dict[str, Any], wanted: Any) -> None:
+def compare(
+    trained: Trained, answer: dict[str, Any], wanted: Any, steering: dict[str, Any] | None = None
+) -> None:
     words = trained.target_vocab.decode(wanted.tokens)
     assert answer["target"] == [*words, "</s>"] if wanted.finished else words
     assert answer["finished"] == wanted.finished
@@ -232,7 +241,7 @@ def compare(trained: Trained, answer: dict[str, Any], wanted: Any) -> None:
     if wanted.weights is None:
         assert answer["weights"] is None
     else:
-        assert far(answer["weights"], wanted.weights) <= CLOSE
+        assert far(answer["weights"], wanted.weights) <= sharper(CLOSE, steering)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 9, 60])

@@ -137,7 +137,7 @@ unit: $(STAMPS)/contributor $(STAMPS)/browser html
 	$(PY) -m pytest tests
 
 notebooks: $(STAMPS)/contributor
-	$(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=120 chapters
+	$(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --ignore=chapters/drafts chapters
 
 # ---------------------------------------------------------------- chapters, models, measures
 

@@ -167,7 +167,7 @@ class Location(Score):
         beyond = prepared.shape[-2] - scores.shape[-1]
         if beyond > 0:
             return nn.functional.pad(scores, (0, beyond), value=float("-inf"))
-        return scores[..., : prepared.shape[-2]]
+        return scores if beyond == 0 else scores[..., :beyond]
 
 
 ScoreName = Literal[

@@ -560,7 +560,7 @@ INT8 = {"a": Stored(np.zeros((1, 1), np.int8), np.ones((1, 1), np.float32))}
         ({}, HALF, True, None),
         ({"logits": 1.1e-4}, HALF, True, "logits are 1.1e-04 off, not 0.0001 at most"),
         ({"logits": 1.1e-4, "shipped_logits": 1.1e-4, "noise": 4e-5}, HALF, True, None),
-        ({"logits": 2.1e-4, "noise": 4e-5}, HALF, True, "logits are 2.1e-04 off, not 0.0002 at"),
+        ({"logits": 1.3e-4, "noise": 4e-5}, HALF, True, "logits are 1.3e-04 off, not 0.00012 at"),
         ({"weights": 1.1e-4}, HALF, True, "weights are 1.1e-04 off"),
         ({"logits": float("nan")}, HALF, True, "logits are nan off"),
         ({"noise": float("nan"), "logits": 1.0}, HALF, True, "logits are 1.0e"),

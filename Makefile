@@ -93,7 +93,7 @@ book/_vendor/.stamp: package.json package-lock.json | $(STAMPS)/reader
 
 # ---------------------------------------------------------------- the book
 
-BOOK_SOURCES := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* book/_extra/* chapters/*.ipynb) \
+BOOK_SOURCES := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* chapters/*.ipynb) \
 	$(wildcard src/heed/labs/*.py src/heed/labs/frontend/*.* src/heed/labs/frontend/answers/*) \
 	$(wildcard data/trained/*/export.json)
 

@@ -199,14 +199,6 @@ def commands(page: str) -> list[str]:
     return [line.split("#")[0].strip() for line in shell] + re.findall(r"`([^`\n]+)`", page)
 
 
-def test_a_browser_finds_an_icon_at_the_root() -> None:
-    """It asks for it unbidden, on pages that name none; a 404 would stand in the log."""
-    config = yaml.safe_load(text("_config.yml"))["sphinx"]["config"]
-    (folder,) = config["html_extra_path"]
-    icon = ROOT.joinpath(folder, "favicon.ico").read_bytes()
-    assert icon[:4] == b"\0\0\1\0"
-
-
 def test_both_licences_are_there() -> None:
     assert text("LICENSE").startswith("MIT License")
     assert "CC BY 4.0" in text("LICENSE-text")

@@ -1,15 +1,17 @@
 """Every page as its readers get it: quiet, whole, light, on a phone, by ear, in both themes."""
 
 import re
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
-from reader import Log, Visit, pages, settle
+from reader import ROOT, Log, Visit, pages, settle
 
 HEAVIEST = 1_200_000  # bytes, gzipped, of a page before its lab
 
@@ -69,6 +71,20 @@ def test_the_front_door_leads_to_the_welcome_page(page: Page, address: str) -> N
     page.wait_for_url(f"**/{PAGES[0]}.html")
     settle(page)
     assert log.complaints == []
+
+
+def test_the_front_door_is_a_page_with_a_way_in_for_everybody(site: Path) -> None:
+    """Where it names no icon a browser asks the host's root for one, which is not ours; one that
+    it had to fetch would be broken off."""
+    door = soup(site / "index.html")
+    assert door.select_one("html")["lang"] == "en"
+    assert door.title.text == yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
+    icon, way = door.select_one("link[rel=icon]")["href"], door.select_one("main a")["href"]
+    assert icon.startswith("data:image/svg+xml;base64,")
+    assert b64decode(icon.partition(",")[2]) == (site / "_static" / "favicon.svg").read_bytes()
+    assert way == f"{PAGES[0]}.html"
+    assert door.select_one("meta[http-equiv=refresh]")["content"] == f"0; url={way}"
+    assert door.select_one("main a").text
 
 
 def test_search_finds_and_asks_no_other_host(page: Page, address: str) -> None:

@@ -1,5 +1,7 @@
 """What the static pages need of Sphinx beyond its settings. Each part mends one thing."""
 
+from base64 import b64encode
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,22 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 _STATE = "application/vnd.jupyter.widget-state+json"
+
+_FRONT_DOOR = """<!DOCTYPE html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<link rel="icon" href="{icon}">
+<meta http-equiv="refresh" content="0; url={first}">
+</head>
+<body>
+<main><h1><a href="{first}">{title}</a></h1></main>
+</body>
+</html>
+"""
 
 
 def without_widget_state(
@@ -42,6 +60,24 @@ def pictures_that_scroll(
         context["body"] = context["body"].replace(box, f'{box} tabindex="0"')
 
 
+def front_door(app: Sphinx, exception: Exception | None) -> None:
+    """index.html leads on to the first page, which lies in a folder. Jupyter Book would write a
+    bare redirect, and a browser that finds no icon named there asks the host's root for one. The
+    icon stands in the page itself: one that was still being fetched would be broken off.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    icon = b64encode((Path(app.confdir) / app.config.html_favicon).read_bytes()).decode()
+    given = {
+        "lang": app.config.language,
+        "title": app.config.html_title,
+        "icon": f"data:image/svg+xml;base64,{icon}",
+        "first": app.builder.get_target_uri(app.config.root_doc),
+    }
+    page = _FRONT_DOOR.format(**{name: escape(text) for name, text in given.items()})
+    (Path(app.outdir) / "index.html").write_text(page, "utf-8")
+
+
 def icons_from_the_font(app: Sphinx, exception: Exception | None) -> None:
     """The theme brings its icons twice: as a font, which its stylesheet needs anyway, and as a
     script of 540 kB gzipped. The font is enough.
@@ -70,6 +106,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", without_widget_state, priority=900)
     app.connect("html-page-context", list_of_references)
     app.connect("html-page-context", pictures_that_scroll)
+    # Before sphinx_external_toc, which writes its redirect only where there is no index.html yet.
+    app.connect("build-finished", front_door, priority=100)
     app.connect("build-finished", icons_from_the_font)
     app.connect("build-finished", labs_that_answer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

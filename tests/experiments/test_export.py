@@ -17,7 +17,7 @@ from torch import nn
 from typer.testing import CliRunner
 
 from heed.__main__ import app
-from heed.attention import Attended
+from heed.attention import Attended, Attention
 from heed.data.batches import encode_batch
 from heed.evaluation.decoding import beam
 from heed.experiments import export as exporting
@@ -38,9 +38,11 @@ from heed.experiments.export import (
 )
 from heed.experiments.files import sha256
 from heed.experiments.graphs import FAMILIES, ExportError, Stored, family_of, pack
+from heed.experiments.graphs.luong import EVERYTHING
 from heed.experiments.runner import publish, train_one
 from heed.experiments.trained import load
 from heed.experiments.translation import VOCABULARY
+from heed.layers.local import LocalAttention, Monotonic
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -326,17 +328,68 @@ def test_a_lab_may_move_the_window_and_change_its_width(settings):
     assert not torch.allclose(plain.weights, out.weights, atol=1e-4)
 
 
-def test_each_attention_has_the_controls_that_mean_something_in_it():
-    known = {
-        kind: exported(luong(attention=kind)).settings.keys() - {"temperature", "force", "forced"}
-        for kind in ("global", "local_m", "local_p")
-    }
-    assert known == {
-        "global": set(),
-        "local_m": {"place", "hold", "radius"},
-        "local_p": {"place", "hold", "radius", "sigma"},
-    }
-    assert exported(luong(attention="local_p", D=4)).neutral["sigma"] == 2.0
+def test_each_attention_has_a_window_to_move_and_its_own_one_by_itself():
+    kinds = ("global", "local_m", "local_p")
+    neutral = {kind: exported(luong(attention=kind, D=4)).neutral for kind in kinds}
+    wide = EVERYTHING
+    for kind, radius, sigma in (
+        ("global", wide, wide),
+        ("local_m", 4.0, wide),
+        ("local_p", 4.0, 2.0),
+    ):
+        known = neutral[kind].items() - {"temperature": 1.0, "force": False, "forced": 0.0}.items()
+        window = {"place": 0.0, "hold": False, "radius": radius, "sigma": sigma}
+        assert known == window.items(), kind
+
+
+@pytest.mark.parametrize("kind", ["global", "local_m"])
+def test_a_window_with_a_hill_may_be_put_on_a_model_that_has_none(kind):
+    """And on some sentences of a batch only."""
+    model = with_lively_parameters(luong(attention=kind))
+    source, lengths = sentences()
+    place, hold = torch.tensor([2.3, 0.0, 58.0, 1.0]), torch.tensor([True, False] * 2)
+    settings = {"place": place, "hold": hold, "radius": 2.0, "sigma": 0.8}
+    found = one_step(exported(model), source, lengths, **settings)[1]
+    local = copy.deepcopy(model)
+    local.places = Monotonic()
+    local.attention = LocalAttention(model.attention.score, radius=2.0, sigma=0.8)
+    local = windowed(local, places=(place, hold))
+    wanted = one_step(local, source, lengths)[1]
+    if kind == "global":
+        plain = one_step(model, source, lengths)[1]
+        for name in ("weights", "logits"):
+            rows = torch.where(hold[:, None], getattr(wanted, name), getattr(plain, name))
+            wanted = replace(wanted, **{name: rows})
+    torch.testing.assert_close(found.weights, wanted.weights, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found.logits, wanted.logits, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["local_m", "local_p"])
+def test_a_window_that_holds_everything_under_a_flat_hill_is_global(kind):
+    model = with_lively_parameters(luong(attention=kind))
+    source, lengths = sentences()
+    found = one_step(exported(model), source, lengths, radius=EVERYTHING, sigma=EVERYTHING)[1]
+    everywhere = copy.deepcopy(model)
+    everywhere.places, everywhere.attention = None, Attention(model.attention.score)
+    wanted = one_step(everywhere, source, lengths)[1]
+    torch.testing.assert_close(found.weights, wanted.weights, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(found.logits, wanted.logits, atol=1e-5, rtol=1e-5)
+
+
+def test_the_graph_says_what_the_weights_were_before_the_hill(monkeypatch):
+    model = with_lively_parameters(luong(attention="local_p"))
+    source, lengths = sentences()
+    seen, run = {}, exporting._run
+
+    def noted(session, feeds):
+        seen.update(run(session, feeds))
+        return run(session, feeds)
+
+    monkeypatch.setattr(exporting, "_run", noted)
+    one_step(exported(model), source, lengths)
+    wanted = one_step(windowed(model, sigma=1e6), source, lengths)[1]
+    torch.testing.assert_close(seen["align"], wanted.weights, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(seen["align"], seen["weights"], atol=1e-3)
 
 
 def test_the_manifest_of_a_window_says_how_wide_it_is(tiny, corpus, tmp_path):

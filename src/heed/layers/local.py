@@ -17,7 +17,10 @@ from heed.scores import Score
 
 
 class Monotonic(nn.Module):
-    """p_t = t: target word t is expected beside source word t              (local-m)"""
+    """p_t = t: target word t is expected beside source word t              (local-m)
+
+    The paper gives this line no number.
+    """
 
     def forward(
         self,
@@ -29,7 +32,7 @@ class Monotonic(nn.Module):
 
 
 class Predicted(nn.Module):
-    """p_t = S · sigmoid(v_pᵀ tanh(W_p h_t)), so 0 < p_t < S                (local-p)
+    """p_t = S · sigmoid(v_pᵀ tanh(W_p h_t)), so 0 < p_t < S                (local-p, Eq. 9)
 
     S is each sentence's own length, not the width of the batch.
     """
@@ -59,11 +62,11 @@ def gaussian(
 
 
 class LocalAttention(nn.Module):
-    """a_t(s) = align(h_t, h̄_s) · exp(−(s − p_t)² / 2σ²) for |s − p_t| ≤ D, and 0 elsewhere
+    """a_t(s) = align(h_t, h̄_s) · exp(−(s − p_t)² / 2σ²) for |s − p_t| ≤ D, and 0 elsewhere (Eq. 10)
 
-    align is a softmax over the window alone. The Gaussian comes after it and nothing is divided
-    again, so the weights of a query sum to less than 1; only through the Gaussian does p_t get a
-    gradient. Without ``sigma`` there is no Gaussian, and the sum is 1.
+    align is a softmax (Eq. 7) over the window alone. The Gaussian comes after it and nothing is
+    divided again, so the weights of a query sum to less than 1; only through the Gaussian does p_t
+    get a gradient. Without ``sigma`` there is no Gaussian, and the sum is 1: that is local-m.
 
     ``radius`` is the paper's D. The window lies around the real number p_t: there is no rounding.
     A query whose window holds no word gets zeros, weights and context.
@@ -99,12 +102,22 @@ class LocalAttention(nn.Module):
         keep: Bool[Tensor, "*#batch #query #key"],
     ) -> Attended:
         """As ``Attention.look``, around ``places``."""
-        longest = values.shape[-2]
-        inside = keep & window(places, self.radius, longest)
-        weights = masked_softmax(self.score.compare(query, prepared), inside)
+        weights = self.align(query, prepared, places=places, keep=keep)
         if self.sigma is not None:
-            weights = weights * gaussian(places, self.sigma, longest)
+            weights = weights * gaussian(places, self.sigma, values.shape[-2])
         if self.renormalise:
             total = weights.sum(dim=-1, keepdim=True)
             weights = weights / total.masked_fill(total == 0, 1.0)
         return Attended(context=weights @ values, weights=weights)
+
+    def align(
+        self,
+        query: Float[Tensor, "*batch query d_q"],
+        prepared: Float[Tensor, "*batch key d_p"],
+        *,
+        places: Float[Tensor, "*batch query"],
+        keep: Bool[Tensor, "*#batch #query #key"],
+    ) -> Float[Tensor, "*batch query key"]:
+        """align(h_t, h̄_s): the softmax of Eq. 7 inside the window, before the Gaussian."""
+        scores = self.score.compare(query, prepared)
+        return masked_softmax(scores, keep & window(places, self.radius, scores.shape[-1]))

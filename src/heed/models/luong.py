@@ -28,9 +28,9 @@ class LuongConfig:
     """Sizes. The paper's: d_embedding 1000, d_hidden 1000, 4 layers, D 10, 50,000 words a side.
 
     attention: where the model may look
-    score: how it scores what it sees. ``"concat"`` is v_aᵀ tanh(W_a[h_t; h̄_s]), Bahdanau's
-        additive score with W_a cut in two, asked with the state after the step. ``"location"``
-        sees no source word at all and knows ``longest`` positions.
+    score: how it scores what it sees (section 3.1). ``"concat"`` is v_aᵀ tanh(W_a[h_t; h̄_s]),
+        Bahdanau's additive score with W_a cut in two, asked with the state after the step.
+        ``"location"`` (Eq. 8) sees no source word at all and knows ``longest`` positions.
     d_align: rows of W_a in ``"concat"``, and of W_p in local-p; unused by the others
     D: how many words the window reaches to each side of p_t
     sigma: the Gaussian's σ in local-p; ``None`` is the paper's D/2
@@ -134,9 +134,11 @@ class Look:
 class Luong(nn.Module):
     """Encoder   h̄_s, a stack of LSTMs from left to right; its last h and c start the decoder
     state     h_t = LSTM(h_{t−1}; [E y_{t−1}; h̃_{t−1}])                      (section 3.3)
-    attention a_t(s) = softmax_s(score(h_t, h̄_s)),  c_t = Σ_s a_t(s) h̄_s     (Eq. 7)
-    local     the same inside a window around p_t, see ``heed.layers.local`` (section 3.2)
-    output    h̃_t = tanh(W_c [c_t; h_t]),  p(y_t | …) = softmax(W_s h̃_t)     (Eq. 5 and 6)
+    attention a_t(s) = softmax_s(score(h_t, h̄_s))                            (Eq. 7)
+    context   c_t = Σ_s a_t(s) h̄_s                                           (section 3.1)
+    local     the same inside a window around p_t, see ``heed.layers.local`` (Eq. 9 and 10)
+    output    h̃_t = tanh(W_c [c_t; h_t])                                     (Eq. 5)
+              p(y_t | y_<t, x) = softmax(W_s h̃_t)                            (Eq. 6)
 
     The path is h_t → a_t → c_t → h̃_t. Bahdanau's is s_{t−1} → α_t → c_t → s_t: there the look
     comes before the step, here after it. h̃_{t−1} in the next step's input is how this decoder

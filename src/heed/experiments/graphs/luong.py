@@ -51,7 +51,8 @@ def scoring(config: LuongConfig) -> Scoring:
 def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     """``Luong.step``, with the controls that ``controls`` lists.
 
-    In local attention also gives ``places``, the middle of the window.
+    Gives besides the weights ``align``, what they were before the Gaussian, and in local attention
+    ``places``, the middle of the window.
     """
     g, d = Graph("decoder", parameters), config.d_hidden
     token = g.takes("token", "int64", "batch")
@@ -73,10 +74,7 @@ def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
 
     scores, keep = scoring(config).compare(g, h[-1], annotations, keep)
     scores = parts.tempered(g, scores)
-    if config.attention == "global":
-        alpha = parts.softmax(g, scores, keep)
-    else:
-        alpha = _local(g, config, scores, keep, _place(g, config, h[-1], t))
+    alpha = _local(g, config, scores, keep, *_place(g, config, h[-1], t))
     seen = parts.context(g, alpha, annotations)
     both = g("Concat", seen, h[-1], axis=1)
     h_tilde = g("Tanh", g.linear(both, "combine", bias=False), name="next_fed")
@@ -88,15 +86,23 @@ def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     return g
 
 
+EVERYTHING = 1e9
+"""A radius and a σ in words that leave nothing of a window: all is inside, and the hill is flat."""
+
+
 def controls(config: LuongConfig) -> dict[str, Any]:
     """Where ``hold`` is true, the window lies around ``place``; it reaches ``radius`` words to each
-    side. In local-p the Gaussian has ``sigma``."""
-    neutral: dict[str, Any] = {**parts.LOOKING}
-    if config.attention != "global":
-        neutral |= {"place": 0.0, "hold": False, "radius": float(config.D)}
-    if config.attention == "local_p":
-        neutral["sigma"] = float(config.own_sigma)
-    return neutral
+    side, and the Gaussian in it has ``sigma``. Local-m has none, so its own σ is ``EVERYTHING``;
+    and global attention has a window only where one is held."""
+    wide = config.attention == "global"
+    hilly = config.attention == "local_p"
+    return {
+        **parts.LOOKING,
+        "place": 0.0,
+        "hold": False,
+        "radius": EVERYTHING if wide else float(config.D),
+        "sigma": float(config.own_sigma) if hilly else EVERYTHING,
+    }
 
 
 def _cell(g: Graph, drive: str, h: str, c: str, layer: int, d: int) -> tuple[str, str]:
@@ -108,8 +114,11 @@ def _cell(g: Graph, drive: str, h: str, c: str, layer: int, d: int) -> tuple[str
     return g("Mul", g("Sigmoid", o), g("Tanh", c)), c
 
 
-def _place(g: Graph, config: LuongConfig, query: str, t: str) -> str:
-    """p_t, the model's own or the one that is held."""
+def _place(g: Graph, config: LuongConfig, query: str, t: str) -> tuple[str, str | None]:
+    """p_t, the model's own or the one that is held; and where there is a window, if not always."""
+    place, hold = g.takes("place", "float32", "batch"), g.takes("hold", "bool", "batch")
+    if config.attention == "global":
+        return place, hold
     if config.attention == "local_m":
         own = t
     else:
@@ -117,22 +126,30 @@ def _place(g: Graph, config: LuongConfig, query: str, t: str) -> str:
         part = g.drop(g.linear(inner, "places.v", bias=False), 1)
         lengths = g.cast(g.takes("lengths", "int64", "batch"), "float32")
         own = g("Mul", lengths, g("Sigmoid", part))
-    place, hold = g.takes("place", "float32", "batch"), g.takes("hold", "bool", "batch")
     p = g("Where", hold, place, own, name="places")
     g.gives("places", "float32", "batch")
-    return p
+    return p, None
 
 
-def _local(g: Graph, config: LuongConfig, scores: str, keep: str, p: str) -> str:
-    """``LocalAttention``: the softmax inside the window, and what comes after it."""
+def _local(
+    g: Graph, config: LuongConfig, scores: str, keep: str, p: str, windowed: str | None
+) -> str:
+    """``LocalAttention``: the softmax inside the window, and what comes after it. Where
+    ``windowed`` is false, ``Attention``."""
     keys = g.cast(parts.positions(g, parts.length_of(g, keep)), "float32")
     away = g("Sub", keys, g.insert(p, 1))
     near = g("LessOrEqual", g("Abs", away), g.takes("radius", "float32"))
-    alpha = parts.softmax(g, scores, g("And", keep, near))
-    if config.attention == "local_p":
-        sigma = g.takes("sigma", "float32")
-        spread = g("Mul", g.constant(-2.0), g("Mul", sigma, sigma))
-        alpha = g("Mul", alpha, g("Exp", g("Div", g("Mul", away, away), spread)))
+    sigma = g.takes("sigma", "float32")
+    spread = g("Mul", g.constant(-2.0), g("Mul", sigma, sigma))
+    hill = g("Exp", g("Div", g("Mul", away, away), spread))
+    if windowed is not None:
+        always = g.insert(windowed, 1)
+        near = g("Or", near, g("Not", always))
+        hill = g("Where", always, hill, g.constant(1.0))
+    align = parts.softmax(g, scores, g("And", keep, near))
+    g("Identity", align, name="align")
+    g.gives("align", "float32", "batch", "source")
+    alpha = g("Mul", align, hill)
     if config.renormalise:
         total = g("ReduceSum", alpha, g.constant([1], "int64"), keepdims=1)
         empty = g("Equal", total, g.constant(0.0))

@@ -273,17 +273,17 @@ def test_words_are_filled_in(bench: Page) -> None:
         ({"source": [], "known": [], "message": "empty"}, "mine.message.empty"),
         (
             {"source": ["x", "the", "x", "y"], "known": [False, True, False, False], "message": ""},
-            "reading.strange x, y",
+            "remarks.strange x, y",
         ),
         ({"source": ["x"], "known": [False], "message": "unknown"}, "mine.message.unknown"),
-        ({"source": ["the"], "known": [True], "message": "failed"}, "reading.failed"),
+        ({"source": ["the"], "known": [True], "message": "failed"}, "remarks.failed"),
         (
             {"source": ["x"], "known": [False], "message": "long", "read": 60, "of": 90},
-            "reading.long 60 90 reading.strange x",
+            "remarks.long 60 90 remarks.strange x",
         ),
         (
             {"source": list("abcdefghi"), "known": [False] * 9, "message": ""},
-            "reading.strange a, b, c, d, e, f, g, h …",
+            "remarks.strange a, b, c, d, e, f, g, h …",
         ),
     ],
 )
@@ -291,11 +291,11 @@ def test_what_is_said_about_a_text(bench: Page, answer: dict[str, Any], said: st
     found = bench.evaluate(
         """async (answer) => {
             const here = (name) => new URL(`labs/${name}`, location.href).href;
-            const { remarks } = await import(here("reading.js"));
+            const { remarks } = await import(here("remarks.js"));
             const { sayer } = await import(here("say.js"));
             const strings = {
-                "reading.long": "reading.long {read} {of}",
-                "reading.strange": "reading.strange {words}",
+                "remarks.long": "remarks.long {read} {of}",
+                "remarks.strange": "remarks.strange {words}",
                 "mine.message.empty": "mine.message.empty",
             };
             return remarks(answer, strings, sayer(strings, "mine"));

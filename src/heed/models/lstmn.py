@@ -388,23 +388,26 @@ class LSTMLanguageConfig:
 
 
 class Words(nn.Module):
-    """What both language models share: words in, words out."""
+    """What both language models share: words in, words out.
 
-    def __init__(
-        self, *, vocab: int, d_embedding: int, d_state: int, tie_output: bool, dropout: float
-    ) -> None:
+    E is the embedding and, with ``tie_output``, the output layer as well. P, which narrows h to
+    the width of an embedding, is there only where h is of another width and the layer is tied.
+    """
+
+    def __init__(self, config: LSTMNLanguageConfig | LSTMLanguageConfig) -> None:
         super().__init__()
+        vocab, d_embedding, d_state = config.vocab, config.d_embedding, config.d_state
         self.embed = nn.Embedding(vocab, d_embedding, padding_idx=PAD)
         nn.init.normal_(self.embed.weight, std=d_embedding**-0.5)
         with torch.no_grad():
             self.embed.weight[PAD].zero_()
-        narrow = tie_output and d_state != d_embedding
+        narrow = config.tie_output and d_state != d_embedding
         self.project = nn.Linear(d_state, d_embedding, bias=False) if narrow else nn.Identity()
         self.output = nn.Linear(d_embedding if narrow else d_state, vocab)
         nn.init.zeros_(self.output.bias)
-        if tie_output:
+        if config.tie_output:
             self.output.weight = self.embed.weight
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
 
     def read(self, tokens: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch d_embedding"]:
         """Embeddings."""
@@ -424,13 +427,7 @@ class LSTMNLanguageModel(nn.Module):
     def __init__(self, config: LSTMNLanguageConfig) -> None:
         super().__init__()
         self.config = config
-        self.words = Words(
-            vocab=config.vocab,
-            d_embedding=config.d_embedding,
-            d_state=config.d_state,
-            tie_output=config.tie_output,
-            dropout=config.dropout,
-        )
+        self.words = Words(config)
         self.lstmn = LSTMN(
             d_input=config.d_embedding,
             d_state=config.d_state,
@@ -474,13 +471,7 @@ class LSTMLanguageModel(nn.Module):
     def __init__(self, config: LSTMLanguageConfig) -> None:
         super().__init__()
         self.config = config
-        self.words = Words(
-            vocab=config.vocab,
-            d_embedding=config.d_embedding,
-            d_state=config.d_state,
-            tie_output=config.tie_output,
-            dropout=config.dropout,
-        )
+        self.words = Words(config)
         self.lstm = an_lstm(config.d_embedding, config.d_state)
 
     def start(self, batch: int) -> LSTMState:

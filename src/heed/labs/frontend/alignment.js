@@ -11,7 +11,7 @@ import {changes} from "./lcs.js";
 import {wordLine} from "./lines.js";
 import {attentionMap} from "./map.js";
 import {isNumber, largest, loudest} from "./numbers.js";
-import {END, remarks} from "./reading.js";
+import {END, remarks} from "./remarks.js";
 import {sayer, share} from "./say.js";
 
 const NEUTRAL = { temperature: 1, hidden: [], look: "own", only: -1, rows: {} };

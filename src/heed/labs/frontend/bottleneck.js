@@ -10,7 +10,7 @@ import {asker} from "./asking.js";
 import {button, group, slider, textBox} from "./controls.js";
 import {h, setText} from "./dom.js";
 import {diverging} from "./palette.js";
-import {END, isWord, remarks} from "./reading.js";
+import {END, isWord, remarks} from "./remarks.js";
 import {sayer} from "./say.js";
 import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";

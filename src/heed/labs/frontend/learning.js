@@ -7,7 +7,7 @@ import {h, setText, unique} from "./dom.js";
 import {common} from "./lcs.js";
 import {attentionMap} from "./map.js";
 import {isNumber} from "./numbers.js";
-import {END} from "./reading.js";
+import {END} from "./remarks.js";
 import {sayer} from "./say.js";
 import {markedLine} from "./sentence.js";
 import {fitted, svg, through} from "./svg.js";

@@ -6,7 +6,7 @@ import {button, textBox} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
 import {attentionMap} from "./map.js";
 import {largest} from "./numbers.js";
-import {END, remarks} from "./reading.js";
+import {END, remarks} from "./remarks.js";
 import {sayer, share} from "./say.js";
 
 const TALLY = "heed-predict-tally";

@@ -7,7 +7,7 @@ import {answered, asker} from "./asking.js";
 import {choice as choiceOf, textBox} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
 import {attentionMap} from "./map.js";
-import {END, remarks} from "./reading.js";
+import {END, remarks} from "./remarks.js";
 import {sayer} from "./say.js";
 import {detokenize} from "./text.js";
 

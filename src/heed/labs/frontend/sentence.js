@@ -6,7 +6,7 @@
 //       after: a last remark
 
 import {h} from "./dom.js";
-import {END} from "./reading.js";
+import {END} from "./remarks.js";
 
 export function markedLine(name, lang) {
   const body = h("span", { class: "heed-line-words", lang, dir: "auto" });

@@ -17,13 +17,13 @@ export function isWord(token) {
 
 export function remarks({ source = [], known = [], read, of, message }, strings, tell) {
   const said = [];
-  if (message === "long") said.push(say(strings, "reading.long", { read, of }));
-  else if (message === "failed") said.push(say(strings, "reading.failed"));
+  if (message === "long") said.push(say(strings, "remarks.long", { read, of }));
+  else if (message === "failed") said.push(say(strings, "remarks.failed"));
   else if (message) said.push(tell(`message.${message}`));
   const strange = [...new Set(source.filter((_, i) => known[i] === false))];
   if (strange.length && message !== "unknown") {
     const words = strange.slice(0, NAMED).join(", ") + (strange.length > NAMED ? " …" : "");
-    said.push(say(strings, "reading.strange", { words }));
+    said.push(say(strings, "remarks.strange", { words }));
   }
   return said.join(" ");
 }

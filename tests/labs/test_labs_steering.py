@@ -1,6 +1,7 @@
 """Steering: the weights are what was asked for, and the model stays what it was."""
 
 import copy
+import math
 from itertools import islice
 from typing import Any
 
@@ -12,8 +13,9 @@ from heed.data.batches import encode_batch
 from heed.data.pairs import Pair
 from heed.data.vocabulary import BOS, EOS, Vocabulary
 from heed.evaluation.decoding import beam, forced_weights, greedy
-from heed.labs.steering import Steered, mulberry32, permutation
+from heed.labs.steering import Steered, Window, mulberry32, permutation
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
 WORDS = 11
@@ -231,5 +233,130 @@ def test_what_cannot_be_is_refused(model: Bahdanau, wrong: dict[str, Any], said:
 
 def test_one_vector_cannot_be_steered() -> None:
     config = Seq2SeqConfig(source_vocab=WORDS, target_vocab=WORDS, d_embedding=2, d_hidden=2)
-    with pytest.raises(TypeError, match="only a Bahdanau can be steered, not a Seq2Seq"):
+    with pytest.raises(TypeError, match="only a Bahdanau or a Luong can be steered, not a Seq2"):
         Steered(Seq2Seq(config))
+
+
+# ---------------------------------------------------------------------------- windows
+
+
+def luong(attention: Any = "local_p", **options: Any) -> Luong:
+    sizes: dict[str, Any] = {"d_embedding": 5, "d_hidden": 6, "d_align": 4, "D": 2}
+    config = LuongConfig(
+        source_vocab=WORDS, target_vocab=WORDS, attention=attention, **(sizes | options)
+    )
+    drawn = Luong(config)
+    with torch.no_grad():
+        for parameter in drawn.parameters():
+            parameter.mul_(2.5)
+    return drawn.eval()
+
+
+every_attention = pytest.mark.parametrize("attention", ["global", "local_m", "local_p"])
+
+
+def placed(model: Any) -> Tensor:
+    """p_t of four forced steps."""
+    target_in = torch.tensor([[BOS, 4, 5, 6]])
+    with torch.inference_mode():
+        return model(SOURCE, LENGTHS, target_in).places[0]
+
+
+@every_attention
+def test_a_window_of_which_nothing_is_said_is_the_models_own(attention: str) -> None:
+    model = luong(attention)
+    steered = Steered(model, window=Window())
+    torch.testing.assert_close(looked(steered), looked(model))
+    for search in (greedy, lambda *a: beam(*a, width=3)):
+        mine, theirs = search(steered, SOURCE, LENGTHS)[0], search(model, SOURCE, LENGTHS)[0]
+        assert mine.tokens == theirs.tokens
+        assert mine.log_prob == pytest.approx(theirs.log_prob, abs=1e-5)
+
+
+@every_attention
+def test_a_place_is_held_in_the_steps_for_which_it_is_said(attention: str) -> None:
+    model = luong(attention)
+    steered = Steered(model, window=Window(places={0: 4.25, 2: 1.0}, radius=1.5))
+    found = looked(steered)[0]
+    outside = torch.tensor([True, True, True, False, False, False, True])
+    assert found[0][outside].eq(0).all()
+    assert found[0][~outside].gt(0).all()
+    assert found[2][[3, 4, 5, 6]].eq(0).all()
+    if attention == "global":
+        assert found[1].gt(0).all()  # of this step nothing is said: it has no window
+        with pytest.raises(TypeError):
+            placed(steered)
+    else:
+        assert placed(steered)[[0, 2]].tolist() == [4.25, 1.0]
+        if attention == "local_m":
+            assert placed(steered)[[1, 3]].tolist() == [1, 3]
+        else:  # the place follows from the state, and this from where the step before looked
+            assert placed(steered)[1] != placed(model)[1]
+
+
+def test_one_place_for_all_gives_way_to_a_place_of_its_own_and_both_to_none() -> None:
+    window = Window(places={1: 3.5}, still=2.0, monotonic=True)
+    assert [window.place(step) for step in range(3)] == [2.0, 3.5, 2.0]
+    window = Window(places={1: 3.5}, monotonic=True)
+    assert [window.place(step) for step in range(3)] == [0, 3.5, 2]
+    assert placed(Steered(luong(), window=window)).tolist() == [0, 3.5, 2, 3]
+
+
+@pytest.mark.parametrize("attention", ["local_m", "local_p"])
+def test_everything_inside_and_a_flat_hill_are_global_attention(attention: str) -> None:
+    model = luong(attention)
+    everywhere = luong("global")
+    everywhere.load_state_dict(model.state_dict(), strict=False)
+    wide = Steered(model, window=Window(radius=math.inf, sigma=math.inf))
+    assert (looked(model) - looked(everywhere)).abs().max() > 1e-3
+    torch.testing.assert_close(looked(wide), looked(everywhere), atol=1e-6, rtol=1e-5)
+
+
+def test_the_hill_may_be_made_steeper_and_taken_away() -> None:
+    model, first = luong(), 0  # before the first look nothing has changed yet
+    plain, flat, steep = (
+        looked(Steered(model, window=Window(places={0: 2.5}, sigma=sigma)))[0, first]
+        for sigma in (None, math.inf, 0.5)
+    )
+    away = torch.arange(7) - 2.5
+    torch.testing.assert_close(flat.sum(), torch.tensor(1.0))
+    for found, sigma in ((plain, 1.0), (steep, 0.5)):
+        torch.testing.assert_close(found, flat * torch.exp(-(away**2) / (2 * sigma**2)))
+
+
+@every_attention
+def test_a_luong_is_steered_as_a_bahdanau_is(attention: str) -> None:
+    model = luong(attention, D=9, sigma=1e6)  # all is inside
+    own = looked(model)[:, 0]
+    warm = looked(Steered(model, temperature=2.0))[:, 0]
+    torch.testing.assert_close(warm, own.sqrt() / own.sqrt().sum(-1, keepdim=True))
+    rows = looked(Steered(model, look="uniform", hidden=[2, 3], only=1))
+    assert rows[:, :, [2, 3]].eq(0).all()
+    torch.testing.assert_close(rows[0, 1], torch.tensor([0.2, 0.2, 0, 0, 0.2, 0.2, 0.2]))
+    yours = Steered(model, look="yours", rows={0: [3], 1: [0]}, window=Window(places={1: 6.0}))
+    for found in (greedy(yours, SOURCE, LENGTHS)[0], beam(yours, SOURCE, LENGTHS, width=4)[0]):
+        assert found.weights is not None
+        assert found.weights[0, 3] == 1
+    rows = looked(yours)[0]
+    assert rows[0, 3] == rows[1, 0] == 1
+
+
+def test_beams_keep_their_windows_apart() -> None:
+    """What a beam writes by itself is what it writes when it is made to."""
+    model = luong()
+    for seed in range(5):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.normal_()
+        steered = Steered(model, window=Window(places={0: 5.0, 1: 2.5}, radius=1.5))
+        found = beam(steered, SOURCE, LENGTHS, width=4)[0]
+        target_in = torch.tensor([[BOS, *found.tokens]])[:, : len(found.log_probs)]
+        with torch.inference_mode():
+            again = steered(SOURCE, LENGTHS, target_in).weights["cross"][0, 0]
+        torch.testing.assert_close(torch.from_numpy(found.weights), again, atol=1e-5, rtol=1e-4)
+
+
+def test_only_a_luong_has_a_window_to_move(model: Bahdanau) -> None:
+    with pytest.raises(TypeError, match="only a Luong has a window that can be moved, not a Bahd"):
+        Steered(model, window=Window())

@@ -216,6 +216,15 @@ def test_select_picks_rows_in_the_order_given_and_as_often():
     assert type(picked) is Record
 
 
+def test_select_picks_the_same_rows_of_a_record_inside_a_record():
+    inner = Record(torch.arange(6).reshape(3, 2), torch.tensor([True, False, True]), "inner")
+    outer = Record(inner, torch.arange(3), "outer")  # type: ignore[arg-type]
+    picked = select(outer, torch.tensor([2, 0]))
+    assert picked.kept.tolist() == [2, 0]
+    assert picked.table.table.tolist() == [[4, 5], [0, 1]]
+    assert picked.table.kept.tolist() == [True, True]
+
+
 def test_select_leaves_the_record_it_was_given_alone():
     record = Record(torch.arange(6).reshape(3, 2), torch.ones(3), "beam")
     picked = select(record, torch.tensor([0]))

@@ -1,4 +1,4 @@
-"""Where a model looks, decided by somebody else: what the alignment lab does to a translator.
+"""Where a model looks, decided by somebody else: what a lab's reader does to a translator.
 
 The model itself is never touched. ``Steered`` works with shallow copies whose attention is another
 one; all weights are shared, so a change in the model shows in its steered twin at once.
@@ -7,8 +7,9 @@ Everything here exists a second time in ``labs/frontend/steering.js`` for the st
 for number.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -17,7 +18,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heed.attention import Attended, Attention
-from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
+from heed.layers.local import LocalAttention
+from heed.models.bahdanau import Bahdanau
+from heed.models.luong import Luong
 from heed.models.translator import DecoderOutput, StepOutput
 from heed.scores import Score
 
@@ -141,7 +144,7 @@ class Chosen(Gaze):
 class Forced(nn.Module):
     """An attention whose row is replaced by what a ``Gaze`` makes of it; the context follows."""
 
-    def __init__(self, attention: Attention, gaze: Gaze) -> None:
+    def __init__(self, attention: Attention | LocalAttention, gaze: Gaze) -> None:
         super().__init__()
         self.attention = attention
         self.score = attention.score
@@ -154,17 +157,73 @@ class Forced(nn.Module):
         values: Float[Tensor, "batch key d_v"],
         *,
         keep: Bool[Tensor, "batch 1 key"],
+        **window: Any,
     ) -> Attended:
-        """As ``Attention.look``, for the one query of a decoder step."""
-        own = self.attention.look(query, prepared, values, keep=keep)
+        """As ``look`` of the attention, for the one query of a decoder step."""
+        own = self.attention.look(query, prepared, values, keep=keep, **window)
         weights = self.gaze(own.weights[:, 0], keep[:, 0])[:, None]
         return Attended(context=weights @ values, weights=weights)
 
 
-@dataclass(frozen=True)
-class SteeredState(BahdanauState):
-    """The decoder's memory, and how many words are written: each row of a batch has as many."""
+class Held(nn.Module):
+    """In place of ``Monotonic`` or ``Predicted``: a window that is held where somebody says."""
 
+    def __init__(self, place: float | int) -> None:
+        super().__init__()
+        self.place = place
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query d_q"],
+        steps: Float[Tensor, "batch query"],
+        lengths: Int[Tensor, " batch"],
+    ) -> Float[Tensor, "batch query"]:
+        return torch.full_like(steps, self.place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """Where the window of a ``Luong`` is, and how wide. What is not said stays the model's own.
+
+    radius: D, in words to each side; sigma: σ of the Gaussian, ``math.inf`` for none
+    places: p_t of single steps, counted from 0; still: p_t of all others
+    monotonic: p_t = t in steps of which nothing else is said
+
+    Global attention has a window in those steps alone for which a place is said.
+    """
+
+    radius: float | int | None = None
+    sigma: float | int | None = None
+    places: Mapping[int, float | int] = field(default_factory=dict)
+    still: float | int | None = None
+    monotonic: bool = False
+
+    def place(self, step: int) -> float | int | None:
+        """p_t as it is said for this step; ``None`` leaves it to the model."""
+        if step in self.places:
+            return self.places[step]
+        return self.still if self.still is not None else step if self.monotonic else None
+
+    def around(self, model: Luong, step: int) -> Luong:
+        """The model with this window, for one step."""
+        place, own = self.place(step), model.attention
+        if place is None and model.places is None:
+            return model
+        radius, sigma, renormalise = math.inf, None, False
+        if isinstance(own, LocalAttention):
+            radius, sigma, renormalise = own.radius, own.sigma, own.renormalise
+        radius = radius if self.radius is None else self.radius
+        sigma = sigma if self.sigma is None else None if math.isinf(self.sigma) else self.sigma
+        local = LocalAttention(own.score, radius=radius, sigma=sigma, renormalise=renormalise)
+        twin = with_parts(model, attention=local)
+        return twin if place is None else with_parts(twin, places=Held(place))
+
+
+@dataclass(frozen=True)
+class SteeredState:
+    """The decoder's own memory, and how many words are written: each row of a batch has as many."""
+
+    own: Any
     step: Int[Tensor, " batch"]
 
 
@@ -172,8 +231,8 @@ class SteeredState(BahdanauState):
 
 
 class Steered(nn.Module):
-    """A Bahdanau translator that looks where it is told to; a ``Translator`` itself, so greedy
-    and beam search, forced weights and metrics work on it as on any other.
+    """A Bahdanau or Luong that looks where it is told to; a ``Translator`` itself, so greedy and
+    beam search, forced weights and metrics work on it as on any other.
 
     temperature: divides the scores, from 0.1 to 5
     hidden: source positions that cannot be looked at (the last is the sentence's ``EOS``). What
@@ -182,6 +241,7 @@ class Steered(nn.Module):
         the seed) and ``"yours"`` (equal shares over ``rows[step]``, steps counted from 0) replace
         them. The state and every later word change with them.
     only: the one step that ``look`` is about; −1 for all of them
+    window: for a Luong; where ``look`` replaces the weights, it does so outside the window too
     """
 
     def __init__(
@@ -194,10 +254,14 @@ class Steered(nn.Module):
         rows: Mapping[int, Sequence[int]] | None = None,
         shuffle: int = 0,
         only: int = -1,
+        window: Window | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(translator, Bahdanau):
-            raise TypeError(f"only a Bahdanau can be steered, not a {type(translator).__name__}")
+        kind = type(translator).__name__
+        if not isinstance(translator, Bahdanau | Luong):
+            raise TypeError(f"only a Bahdanau or a Luong can be steered, not a {kind}")
+        if window is not None and not isinstance(translator, Luong):
+            raise TypeError(f"only a Luong has a window that can be moved, not a {kind}")
         if not COOLEST <= temperature <= HOTTEST:
             raise ValueError(f"temperature={temperature} is not from {COOLEST} to {HOTTEST:g}")
         if look not in LOOKS:
@@ -208,7 +272,8 @@ class Steered(nn.Module):
         self.rows = {step: tuple(keys) for step, keys in (rows or {}).items()}
         self.shuffle = shuffle
         self.only = only
-        self.translator: Bahdanau = translator
+        self.window = window
+        self.translator: Bahdanau | Luong = translator
         if temperature != 1.0:
             own = translator.attention
             tempered = with_parts(own, score=Tempered(own.score, temperature))
@@ -216,7 +281,7 @@ class Steered(nn.Module):
 
     def encode(
         self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
-    ) -> Annotations:
+    ) -> Any:
         """Read the sentence; hidden positions are read too, but cannot be looked at later."""
         encoded = self.translator.encode(source, source_lengths)
         shown = encoded.keep.clone()
@@ -224,21 +289,26 @@ class Steered(nn.Module):
         nothing = ~shown.any(dim=-1, keepdim=True)
         return replace(encoded, keep=torch.where(nothing, encoded.keep, shown))
 
-    def start(self, encoded: Annotations) -> SteeredState:
-        """s_0, before any word."""
-        s = self.translator.start(encoded).s
-        return SteeredState(s, torch.zeros(len(s), dtype=torch.long, device=s.device))
+    def start(self, encoded: Any) -> SteeredState:
+        """Before any word."""
+        step = torch.zeros(len(encoded.keep), dtype=torch.long, device=encoded.keep.device)
+        return SteeredState(self.translator.start(encoded), step)
 
-    def step(
-        self, state: SteeredState, token: Int[Tensor, " batch"], encoded: Annotations
-    ) -> tuple[SteeredState, StepOutput]:
-        """One word on, looking where this step has to look."""
-        gaze = self._gaze(int(state.step[0]))
-        model = self.translator
+    def at(self, step: int) -> Bahdanau | Luong:
+        """The model as it is in one step."""
+        model, gaze = self.translator, self._gaze(step)
+        if self.window is not None and isinstance(model, Luong):
+            model = self.window.around(model, step)
         if gaze is not None:
             model = with_parts(model, attention=Forced(model.attention, gaze))
-        moved, out = model.step(BahdanauState(state.s), token, encoded)
-        return SteeredState(moved.s, state.step + 1), out
+        return model
+
+    def step(
+        self, state: SteeredState, token: Int[Tensor, " batch"], encoded: Any
+    ) -> tuple[SteeredState, StepOutput]:
+        """One word on, looking where this step has to look."""
+        own, out = self.at(int(state.step[0])).step(state.own, token, encoded)
+        return SteeredState(own, state.step + 1), out
 
     def forward(
         self,
@@ -253,7 +323,12 @@ class Steered(nn.Module):
             state, out = self.step(state, token, encoded)
             outs.append(out)
         weights = torch.stack([out.weights for out in outs], 1).unsqueeze(1)
-        return DecoderOutput(torch.stack([out.logits for out in outs], 1), {"cross": weights})
+        places = [out.places for out in outs if out.places is not None]
+        return DecoderOutput(
+            torch.stack([out.logits for out in outs], 1),
+            {"cross": weights},
+            torch.stack(places, 1) if len(places) == len(outs) else None,
+        )
 
     def _gaze(self, step: int) -> Gaze | None:
         """What replaces the model's own row at this step; ``None`` leaves it."""
@@ -272,5 +347,6 @@ class Steered(nn.Module):
 def with_parts(module: _Module, **parts: nn.Module) -> _Module:
     """A twin of ``module`` with some parts exchanged; all others are the same objects."""
     twin = module.__new__(type(module))
-    twin.__dict__ = {**module.__dict__, "_modules": {**module._modules, **parts}}
+    plain = {name: value for name, value in vars(module).items() if name not in parts}
+    twin.__dict__ = {**plain, "_modules": {**module._modules, **parts}}
     return twin

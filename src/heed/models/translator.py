@@ -1,6 +1,6 @@
 """What every translator of this book can do, so that decoding and metrics are written once."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -61,11 +61,14 @@ class Translator(Protocol):
 
 
 def select(record: Record, rows: Int[Tensor, " chosen"]) -> Record:
-    """The same record with these rows of its batch, in this order (a beam keeps and drops rows)."""
+    """The same record with these rows of its batch, in this order (a beam keeps and drops rows).
+    A record inside it is one of the same batch."""
     picked = {}
     for item in fields(record):  # type: ignore[arg-type]
         value = getattr(record, item.name)
-        picked[item.name] = (
-            torch.index_select(value, 0, rows) if isinstance(value, Tensor) else value
-        )
+        if isinstance(value, Tensor):
+            value = torch.index_select(value, 0, rows)
+        elif is_dataclass(value):
+            value = select(value, rows)
+        picked[item.name] = value
     return replace(record, **picked)  # type: ignore[type-var]

@@ -4,6 +4,10 @@
 //   shown(length, hidden) -> [position]      those that may be looked at
 //   gaze(steering, step, kept, length)       how the weights of one step are made: null leaves the
 //       model's own, {row} forces a row, and {from(own)} makes one of the model's own row
+//   held(window, step) -> p_t as it is said for a step, or null, which leaves it to the model
+//       window = {radius, sigma, places = {}, still = null, monotonic = false}, of a Luong: D and σ
+//       (Infinity for all and for no Gaussian, null for the model's own); p_t of single steps, of
+//       all others, and whether it is t in those of which nothing else is said
 //   permutation(count, seed) -> [index]; mulberry32(seed) -> () => number, the dice behind it
 
 /** What would leave no position is ignored. */
@@ -28,6 +32,10 @@ export function gaze({ look = "own", rows = {}, shuffle = 0, only = -1 }, step, 
       return row;
     },
   };
+}
+
+export function held({ places, still = null, monotonic = false } = {}, step) {
+  return places?.[step] ?? still ?? (monotonic ? step : null);
 }
 
 function shares(keys, length) {

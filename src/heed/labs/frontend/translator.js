@@ -5,18 +5,21 @@
 //       .name, .attends
 //       .knows(word) -> boolean
 //       await .translate(words, {width = 1, maxSteps, …steering}) -> {target, tokens, weights,
-//             probability, log_prob, finished}
+//             probability, log_prob, finished, align, places}
 //             target: words, "</s>" last if finished; weights: a row for each of them (Float32Array),
-//             null without attention; probability: p of each; log_prob: their logs summed.
+//             null without attention; probability: p of each; log_prob: their logs summed. Of a
+//             Luong that writes in one beam, for each word too: align, its weights before the
+//             Gaussian; places, the middle of its window, null where there is none; else both null.
 //       await .encode(words) -> {name: {data, dims}}  what the encoder says, by its outputs' names
-//       await .force(words, target, steering) -> {logits: [Float32Array], weights: [Float32Array]}
+//       await .force(words, target, steering) -> {logits: [Float32Array], weights: [Float32Array],
+//             align, places}
 //             teacher forcing: a row for each word of target and one more for what follows
 //
 // The names of inputs and outputs are those that the manifest gives (heed/experiments/export.py).
 
 import {beam, greedy} from "./decoding.js";
 import {alone} from "./runtime.js";
-import {gaze, shown} from "./steering.js";
+import {gaze, held, shown} from "./steering.js";
 import {BOS, EOS, Vocabulary} from "./vocabulary.js";
 
 const ARRAYS = { float32: Float32Array, bool: Uint8Array };
@@ -46,7 +49,8 @@ export class Translator {
     return alone(async () => {
       const run = await this.#begin(words, width, steering);
       const limit = maxSteps ?? Math.max(20, 2 * words.length + 10);
-      return this.#told(await (width === 1 ? greedy(run, limit) : beam(run, limit, width)));
+      const found = await (width === 1 ? greedy(run, limit) : beam(run, limit, width));
+      return { ...this.#told(found), ...run.windows() };
     });
   }
 
@@ -67,7 +71,7 @@ export class Translator {
         logits.push(out.logits.slice());
         if (out.weights) weights.push(out.weights.slice());
       }
-      return { logits, weights };
+      return { logits, weights, ...run.windows() };
     });
   }
 
@@ -120,6 +124,7 @@ class Run {
   #kept = null; // source positions that may be looked at
   #tokens;
   #controls = {}; // input -> the numbers in its tensor
+  #windows = []; // [align, place] of each step, in one slot
 
   constructor({ ort, manifest, decoder, size, length, encoded, width, steering }) {
     this.#ort = ort;
@@ -150,8 +155,10 @@ class Run {
       this.#controls[name] = values;
       this.#fixed[name] = this.#tensor(type, values, dims);
     }
-    const { temperature } = steering;
-    if (temperature !== undefined) this.#controls.temperature?.fill(temperature);
+    const { temperature, window } = steering;
+    for (const [name, value] of Object.entries({ temperature, ...window })) {
+      if (typeof value === "number") this.#controls[name]?.fill(value);
+    }
   }
 
   async step(tokens) {
@@ -160,8 +167,12 @@ class Run {
     for (const [name, { data, dims }] of Object.entries(this.#state)) {
       feeds[name] = this.#tensor("float32", data, dims);
     }
+    const place = this.#hold();
     await this.#look(feeds);
     const out = await this.#decoder.run(feeds);
+    if (out.align && this.#width === 1) {
+      this.#windows.push([out.align.data.slice(), out.places?.data[0] ?? place]);
+    }
     for (const name of Object.keys(this.#state)) {
       const { data, dims } = out[`next_${name}`];
       this.#state[name] = { data, dims };
@@ -174,6 +185,24 @@ class Run {
     for (const [name, state] of Object.entries(this.#state)) {
       this.#state[name] = picked(state, parents);
     }
+  }
+
+  windows() {
+    const [none, all] = [!this.#windows.length, this.#windows];
+    return {
+      align: none ? null : all.map(([align]) => align),
+      places: none ? null : all.map(([, place]) => place),
+    };
+  }
+
+  // Where somebody says that the window of this step is.
+  #hold() {
+    const { hold, place } = this.#controls;
+    if (!hold) return null;
+    const said = held(this.#steering.window, this.#step);
+    hold.fill(Number(said !== null));
+    place.fill(said ?? 0);
+    return said;
   }
 
   // Force the weights of this step, if they are not the model's own. A row that is made of its own

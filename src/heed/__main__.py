@@ -337,10 +337,8 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
         experiment = find(name)
         trained = load(experiment)
         family_of(trained.model)  # refused at once: its data may take a minute to load
-        task: Any = experiment.load(places(tatoeba))
-        manifest = export(
-            trained, task.corpus, limit=experiment.page_bytes, short=experiment.page_short
-        )
+        task = experiment.load(places(tatoeba))
+        manifest = export(trained, task, limit=experiment.page_bytes, short=experiment.page_short)
         for file, about in manifest["files"].items():
             typer.echo(f"{trained.folder / file}  {about['bytes']:,} bytes")
         for name, value in manifest["parity"].items():

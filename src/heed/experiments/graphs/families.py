@@ -6,17 +6,23 @@ from typing import Any
 
 from torch import nn
 
-from heed.experiments.graphs import bahdanau, luong, parts, seq2seq
+from heed.experiments.graphs import bahdanau, lstmn, luong, parts, seq2seq
 from heed.experiments.graphs.graph import Graph
 from heed.experiments.graphs.storage import ExportError, Stored
 from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
+from heed.models.lstmn import (
+    LSTMLanguageModel,
+    LSTMNLanguageModel,
+    LSTMNState,
+    LSTMState,
+)
 from heed.models.luong import Luong, LuongState, Reading
 from heed.models.seq2seq import Seq2Seq, Thought
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """How the models of a class are exported.
+    """How the translators of a class are exported.
 
     encoded, state: the records of ``Translator.encode`` and ``Translator.start``
     start: for each field of the state the field of ``encoded`` that it begins with
@@ -31,12 +37,39 @@ class Family:
     start: Mapping[str, str]
     controls: Callable[[Any], Mapping[str, Any]]
 
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """Of a model; each names the file that it becomes."""
+        return [self.encoder(config, parameters), self.decoder(config, parameters)]
+
     def state_fields(self) -> list[str]:
         """The names of what goes from step to step."""
         return [field.name for field in fields(self.state)]
 
 
-FAMILIES: dict[str, Family] = {
+@dataclass(frozen=True, kw_only=True)
+class ReadingFamily:
+    """How the language models of a class are exported: as one graph, a step from word to word.
+
+    state: the record of the model's ``start``
+    begin: what it is before the first word, field by field
+    controls: as in ``Family``
+    """
+
+    step: Callable[[Any, Mapping[str, Stored]], Graph]
+    state: type
+    begin: Callable[[Any], Mapping[str, lstmn.Begin]]
+    controls: Callable[[Any], Mapping[str, Any]]
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """The one there is, in a list."""
+        return [self.step(config, parameters)]
+
+    def state_fields(self) -> list[str]:
+        """The names of what goes from step to step."""
+        return [field.name for field in fields(self.state)]
+
+
+FAMILIES: dict[str, Family | ReadingFamily] = {
     Bahdanau.__name__: Family(
         encoder=bahdanau.encoder,
         decoder=bahdanau.decoder,
@@ -61,10 +94,22 @@ FAMILIES: dict[str, Family] = {
         start={"h": "h", "c": "c"},
         controls=lambda config: {},
     ),
+    LSTMNLanguageModel.__name__: ReadingFamily(
+        step=lstmn.step,
+        state=LSTMNState,
+        begin=lstmn.begin,
+        controls=lstmn.controls,
+    ),
+    LSTMLanguageModel.__name__: ReadingFamily(
+        step=lstmn.lstm_step,
+        state=LSTMState,
+        begin=lstmn.lstm_begin,
+        controls=lambda config: {},
+    ),
 }
 
 
-def family_of(model: nn.Module) -> Family:
+def family_of(model: nn.Module) -> Family | ReadingFamily:
     """The family of a model; ``ExportError`` if it has none."""
     name = type(model).__name__
     if name not in FAMILIES:

@@ -56,13 +56,13 @@ def softmax(g: Graph, scores: str, keep: str) -> str:
     return g("Where", keep, alpha, g.constant(0.0))
 
 
-def context(g: Graph, alpha: str, values: str) -> str:
+def context(g: Graph, alpha: str, values: str, *, axis: str = "source") -> str:
     """What is seen: Σ α · values. In the sentences where the control ``force`` is true, the weights
-    are those of ``forced`` instead of α. Gives ``weights``."""
+    are those of ``forced`` instead of α. Gives ``weights``. axis: what is looked at."""
     force = g.takes("force", "bool", "batch")
-    forced = g.takes("forced", "float32", "batch", "source")
+    forced = g.takes("forced", "float32", "batch", axis)
     weights = g("Where", g.insert(force, 1), forced, alpha, name="weights")
-    g.gives("weights", "float32", "batch", "source")
+    g.gives("weights", "float32", "batch", axis)
     return g.drop(g("MatMul", g.insert(weights, 1), values), 1)
 
 

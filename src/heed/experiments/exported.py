@@ -1,0 +1,268 @@
+"""Exported models, run by onnxruntime behind the interface that they have in PyTorch.
+
+They are compared with PyTorch here, and what a page does with the same files is compared with them.
+Needs onnxruntime, which only contributors have.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from heed.experiments.graphs import FAMILIES, ExportError, Family, ReadingFamily, family_of
+from heed.experiments.graphs.lstmn import Begin
+from heed.experiments.manifest import read_manifest
+from heed.models.lstmn import LanguageOutput
+from heed.models.translator import DecoderOutput, StepOutput
+
+F = TypeVar("F")
+
+
+def require_tools() -> None:
+    """``ExportError`` where the contributors' packages are not installed."""
+    for name in ("onnx", "onnxruntime"):
+        try:
+            import_module(name)
+        except ImportError:
+            raise ExportError(
+                f"{name} is not installed, and exporting needs it: "
+                "pip install -r requirements-dev.txt"
+            ) from None
+
+
+class Session:
+    """One graph, and the controls that it takes.
+
+    neutral: what leaves the model as it is, for each control
+    """
+
+    def __init__(self, graph: bytes, neutral: Mapping[str, Any] | None = None) -> None:
+        require_tools()
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.runtime = onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"]
+        )
+        self.inputs = {each.name: (each.type, each.shape) for each in self.runtime.get_inputs()}
+        self.neutral = dict(neutral or {})
+
+    def __call__(
+        self,
+        known: Mapping[str, Tensor],
+        sizes: Mapping[str, int] | None = None,
+        controls: Mapping[str, Any] | None = None,
+    ) -> dict[str, Tensor]:
+        """The outputs by name. known: at least the inputs; sizes: of the axes of controls."""
+        feeds = dict(known)
+        for name, value in {**self.neutral, **(controls or {})}.items():
+            kind, axes = self.settings[name]
+            shape = [(sizes or {})[axis] for axis in axes]
+            feeds[name] = torch.as_tensor(value).to(kind).expand(shape)
+        found = self.runtime.run(None, {name: feeds[name].numpy() for name in self.inputs})
+        names = (each.name for each in self.runtime.get_outputs())
+        return {name: torch.from_numpy(values) for name, values in zip(names, found, strict=True)}
+
+    @property
+    def settings(self) -> dict[str, tuple[torch.dtype, list[str]]]:
+        """Type and axes of each control."""
+        kinds = {"tensor(float)": torch.float32, "tensor(bool)": torch.bool}
+        return {name: (kinds[self.inputs[name][0]], self.inputs[name][1]) for name in self.neutral}
+
+    def signature(self) -> dict[str, dict[str, list[Any]]]:
+        """Inputs and outputs: name -> [type, size of each axis]; a word is a free size."""
+        sides = (("inputs", self.runtime.get_inputs()), ("outputs", self.runtime.get_outputs()))
+        return {
+            side: {each.name: [each.type[len("tensor(") : -1], *each.shape] for each in values}
+            for side, values in sides
+        }
+
+
+class Exported:
+    """The two graphs, run by onnxruntime, behind the interface of a ``Translator``.
+
+    Greedy and beam search work on it as on the model itself. ``step`` takes the decoder's
+    controls by name; ``neutral`` is what they are without.
+    """
+
+    def __init__(
+        self, family: Family, encoder: bytes, decoder: bytes, neutral: Mapping[str, Any]
+    ) -> None:
+        self.family = family
+        self.encoder, self.decoder = Session(encoder), Session(decoder, neutral)
+
+    @classmethod
+    def read(cls, folder: Path) -> "Exported":
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        manifest = read_manifest(folder)
+        encoder, decoder = (
+            (folder / name).read_bytes() for name in ("encoder.onnx", "decoder.onnx")
+        )
+        return cls(_family(manifest, Family), encoder, decoder, _neutral(manifest))
+
+    @property
+    def settings(self) -> dict[str, tuple[torch.dtype, list[str]]]:
+        """Type and axes of each control."""
+        return self.decoder.settings
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """What each control is when it leaves the model as it is."""
+        return self.decoder.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of both graphs."""
+        return {"encoder": self.encoder.signature(), "decoder": self.decoder.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """For each field of the state the field of the encoded source that it begins with."""
+        return dict(self.family.start)
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, " batch"]
+    ) -> Any:
+        """Read the source."""
+        found = self.encoder({"source": source, "source_lengths": source_lengths})
+        return self.family.encoded(**found)
+
+    def start(self, encoded: Any) -> Any:
+        """The state before the first word."""
+        begin = self.family.start.items()
+        return self.family.state(**{to: getattr(encoded, field) for to, field in begin})
+
+    def step(
+        self, state: Any, token: Int[Tensor, " batch"], encoded: Any, **controls: Any
+    ) -> tuple[Any, StepOutput]:
+        """One word on."""
+        known = {field.name: getattr(encoded, field.name) for field in fields(encoded)}
+        known |= {field.name: getattr(state, field.name) for field in fields(state)}
+        sizes = {"batch": len(token), "source": encoded.keep.shape[-1]} if self.neutral else {}
+        found = self.decoder(known | {"token": token}, sizes, controls)
+        moved = {name: found[f"next_{name}"] for name in self.family.state_fields()}
+        out = StepOutput(found["logits"], found.get("weights"), found.get("places"))
+        return self.family.state(**moved), out
+
+    def __call__(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        target_in: Int[Tensor, "batch step"],
+    ) -> DecoderOutput:
+        """Teacher forcing, step by step."""
+        encoded = self.encode(source, source_lengths)
+        state, logits, weights, places = self.start(encoded), [], [], []
+        for token in target_in.unbind(1):
+            state, out = self.step(state, token, encoded)
+            logits.append(out.logits)
+            weights += [] if out.weights is None else [out.weights]
+            places += [] if out.places is None else [out.places]
+        return DecoderOutput(
+            torch.stack(logits, 1),
+            {"cross": torch.stack(weights, 1).unsqueeze(1)} if weights else {},
+            torch.stack(places, 1) if places else None,
+        )
+
+
+class ExportedReader:
+    """The one graph of a language model, behind the model's own interface.
+
+    begin: what each field of the state is before the first word; see ``graphs.lstmn.Begin``
+    """
+
+    def __init__(
+        self,
+        family: ReadingFamily,
+        step: bytes,
+        begin: Mapping[str, Begin],
+        neutral: Mapping[str, Any],
+    ) -> None:
+        self.family, self.begin = family, dict(begin)
+        self.graph = Session(step, neutral)
+
+    @classmethod
+    def read(cls, folder: Path) -> "ExportedReader":
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        manifest = read_manifest(folder)
+        family = _family(manifest, ReadingFamily)
+        begin = {
+            name: (field["type"], field["shape"], field["value"])
+            for name, field in manifest["start"].items()
+        }
+        step = (folder / "step.onnx").read_bytes()
+        return cls(family, step, begin, _neutral(manifest))
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """What each control is when it leaves the model as it is."""
+        return self.graph.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of the graph."""
+        return {"step": self.graph.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """What each field of the state begins with, of one text: type, shape, and the number that
+        stands in each place."""
+        return {
+            name: {"type": kind, "shape": shape, "value": value}
+            for name, (kind, shape, value) in self.begin.items()
+        }
+
+    def start(self, batch: int) -> Any:
+        """Nothing read yet."""
+        return self.family.state(
+            **{
+                name: torch.full((batch, *shape), value, dtype=getattr(torch, kind))
+                for name, (kind, shape, value) in self.begin.items()
+            }
+        )
+
+    def step(
+        self, state: Any, token: Int[Tensor, " batch"], **controls: Any
+    ) -> tuple[Any, LanguageOutput]:
+        """Read one word, score the next."""
+        known = {field.name: getattr(state, field.name) for field in fields(state)}
+        sizes = {"batch": len(token)}
+        if "keep" in known:
+            sizes["slot"] = known["keep"].shape[1]
+        found = self.graph(known | {"token": token}, sizes, controls)
+        moved = {name: found[f"next_{name}"] for name in self.family.state_fields()}
+        return self.family.state(**moved), LanguageOutput(found["logits"], found.get("weights"))
+
+    def __call__(self, tokens: Int[Tensor, "batch step"], **controls: Any) -> LanguageOutput:
+        """Read all, score after each."""
+        batch, steps = tokens.shape
+        state, logits, weights = self.start(batch), [], []
+        for token in tokens.unbind(1):
+            state, out = self.step(state, token, **controls)
+            logits.append(out.logits)
+            if out.weights is not None:
+                weights.append(nn.functional.pad(out.weights, (0, steps - out.weights.shape[1])))
+        return LanguageOutput(torch.stack(logits, 1), torch.stack(weights, 1) if weights else None)
+
+
+def opened(model: nn.Module, graphs: Mapping[str, bytes]) -> Exported | ExportedReader:
+    """The graphs of a model, by their names, ready to be asked."""
+    family, config = family_of(model), model.config
+    neutral = family.controls(config)
+    if isinstance(family, ReadingFamily):
+        return ExportedReader(family, graphs["step"], family.begin(config), neutral)
+    return Exported(family, graphs["encoder"], graphs["decoder"], neutral)
+
+
+def _family(manifest: Mapping[str, Any], kind: type[F]) -> F:
+    family = FAMILIES[manifest["model"]]
+    if not isinstance(family, kind):
+        raise ExportError(f"the graphs of a {manifest['model']} are run in another way")
+    return family
+
+
+def _neutral(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: control["neutral"] for name, control in manifest["controls"].items()}

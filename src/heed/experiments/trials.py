@@ -1,0 +1,198 @@
+"""What a model is compared on before its graphs are written: held-out sentences, asked in each way
+that a page asks. PyTorch and the graphs go through the same trial.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from heed.data.batches import Batch, encode_batch
+from heed.data.corpora import Corpus
+from heed.data.pairs import Pair
+from heed.data.prose import Prose, Sentence, from_short_to_long
+from heed.data.vocabulary import BOS, PAD
+from heed.evaluation.decoding import translate
+from heed.experiments.graphs import ExportError
+from heed.experiments.language import Reading
+from heed.experiments.tasks import Task
+from heed.experiments.translation import Translating
+from heed.models.lstmn import LanguageOutput
+from heed.models.translator import DecoderOutput
+
+WORDS = 500
+"""Words that are predicted, at least."""
+
+LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What counts of a run: padding left out, one row for each word that is predicted."""
+
+    logits: Float[Tensor, "word vocab"]
+    weights: Float[Tensor, " look"] | None
+
+
+@runtime_checkable
+class Trial(Protocol):
+    """Sentences that a model is tried on. lengths: in words, of each."""
+
+    lengths: list[int]
+
+    def together(self, model: Any) -> Answers:
+        """All sentences as one padded batch."""
+        ...
+
+    def alone(self, model: Any) -> Answers:
+        """Each by itself, as a page asks."""
+        ...
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        """What comes out when nobody says what is right."""
+        ...
+
+
+def trial_of(task: Task) -> Trial:
+    """The trial for models of a task; ``ExportError`` if nobody has thought of one."""
+    if isinstance(task, Translating):
+        return Translations(task.corpus)
+    if isinstance(task, Reading):
+        return Readings(task.prose)
+    raise ExportError(f"it is not known how to compare what comes of {type(task).__name__}")
+
+
+def likeliest(logits: Float[Tensor, "word vocab"]) -> Int[Tensor, " word"]:
+    """As decoding chooses: never PAD or BOS."""
+    allowed = logits.clone()
+    allowed[:, [PAD, BOS]] = float("-inf")
+    return allowed.argmax(dim=-1)
+
+
+# ------------------------------------------------------------------------------- translating
+
+
+class Translations:
+    """Held-out pairs; the model is made to write the gold words, then left to itself."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.pairs = held_out(corpus)
+        self.lengths = [len(pair.source) for pair in self.pairs]
+        self.vocabularies = corpus.source_vocab, corpus.target_vocab
+        self.batch = encode_batch(self.pairs, *self.vocabularies)
+
+    def together(self, model: Any) -> Answers:
+        batch = self.batch
+        output = model(batch.source, batch.source_lengths, batch.target[:, :-1])
+        return real(output, batch)
+
+    def alone(self, model: Any) -> Answers:
+        batch, logits, weights = self.batch, [], []
+        for b, (keys, steps) in enumerate(
+            zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
+        ):
+            row = slice(b, b + 1)
+            output = model(
+                batch.source[row, :keys], batch.source_lengths[row], batch.target[row, : steps - 1]
+            )
+            logits.append(output.logits[0])
+            weights += [maps.flatten() for maps in output.weights.values()]
+        return Answers(torch.cat(logits), torch.cat(weights) if weights else None)
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [tuple(each.words) for each in translate(model, self.pairs, *self.vocabularies)]
+
+
+def held_out(corpus: Corpus, *, each: int = 30) -> list[Pair]:
+    """Test sentences to compare on: from every set some of each length, one of a single word, and
+    as many of 60 words, joined from others, as it takes to have ``WORDS`` target words.
+    """
+    chosen: list[Pair] = []
+    for pairs in corpus.tests.values():
+        ordered = sorted(pairs, key=lambda pair: (len(pair.source), pair.source, pair.target))
+        count = min(each, len(ordered))
+        chosen += [ordered[(2 * i + 1) * len(ordered) // (2 * count)] for i in range(count)]
+    chosen.append(Pair(source=chosen[0].source[:1], target=chosen[0].target[:1]))
+    endless = itertools.cycle(chosen[:-1])
+    while True:
+        source: list[str] = []
+        target: list[str] = []
+        while len(source) < LONGEST:
+            pair = next(endless)
+            source += pair.source
+            target += pair.target
+        chosen.append(Pair(source=tuple(source[:LONGEST]), target=tuple(target[:LONGEST])))
+        if sum(len(pair.target) + 1 for pair in chosen) >= WORDS:
+            return chosen
+
+
+def real(output: DecoderOutput, batch: Batch) -> Answers:
+    """What counts of a padded batch of translations."""
+    steps = _first(batch.target_lengths - 1, batch.target.shape[1] - 1)
+    maps = output.weights.get("cross")
+    if maps is None:
+        return Answers(output.logits[steps], None)
+    keys = _first(batch.source_lengths, batch.source.shape[1])
+    return Answers(output.logits[steps], maps[:, 0][steps[:, :, None] & keys[:, None, :]])
+
+
+def _first(lengths: Int[Tensor, " batch"], longest: int) -> Bool[Tensor, "batch longest"]:
+    return torch.arange(longest) < lengths[:, None]
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+class Readings:
+    """Held-out sentences that the model reads; what it says is the likeliest word after each."""
+
+    def __init__(self, prose: Prose) -> None:
+        self.sentences = held_out_sentences(prose)
+        self.lengths = [len(words) for words in self.sentences]
+        self.vocabulary = prose.vocabulary
+        self.rows = [torch.tensor([BOS, *prose.vocabulary.encode(s)]) for s in self.sentences]
+
+    def together(self, model: Any) -> Answers:
+        tokens = torch.nn.utils.rnn.pad_sequence(self.rows, batch_first=True, padding_value=PAD)
+        output: LanguageOutput = model(tokens)
+        steps = _first(torch.tensor([len(row) for row in self.rows]), tokens.shape[1])
+        if output.weights is None:
+            return Answers(output.logits[steps], None)
+        return Answers(output.logits[steps], _looks(output.weights[steps], steps.nonzero()[:, 1]))
+
+    def alone(self, model: Any) -> Answers:
+        found = [model(row[None]) for row in self.rows]
+        logits = torch.cat([each.logits[0] for each in found])
+        if found[0].weights is None:
+            return Answers(logits, None)
+        weights = [_looks(each.weights[0], torch.arange(each.weights.shape[1])) for each in found]
+        return Answers(logits, torch.cat(weights))
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [
+            tuple(self.vocabulary.decode(likeliest(model(row[None]).logits[0]).tolist()))
+            for row in self.rows
+        ]
+
+
+def held_out_sentences(prose: Prose, *, each: int = 30) -> list[Sentence]:
+    """Test sentences of all lengths, one of a single word, and as many of 60 words, joined from
+    others, as it takes to have ``WORDS`` words to predict."""
+    chosen = [*from_short_to_long(prose.test, count=min(each, len(prose.test)))]
+    endless: Iterator[str] = itertools.chain.from_iterable(itertools.cycle(list(chosen)))
+    chosen.append(chosen[0][:1])
+    while True:
+        chosen.append(tuple(itertools.islice(endless, LONGEST)))
+        if sum(len(words) + 1 for words in chosen) >= WORDS:
+            return chosen
+
+
+def _looks(
+    weights: Float[Tensor, "row slot"], steps: Int[Tensor, " row"]
+) -> Float[Tensor, " look"]:
+    """The slots that there were at each step: step t, counted from 0, has t + 1 of them."""
+    return weights[torch.arange(weights.shape[1]) <= steps[:, None]]

@@ -102,10 +102,9 @@ class Exported:
     def read(cls, folder: Path) -> "Exported":
         """The export in a folder, if it is whole and belongs to the weights beside it."""
         manifest = read_manifest(folder)
-        encoder, decoder = (
-            (folder / name).read_bytes() for name in ("encoder.onnx", "decoder.onnx")
-        )
-        return cls(_family(manifest, Family), encoder, decoder, _neutral(manifest))
+        family = _family(manifest, Family)
+        encoder, decoder = ((folder / f"{x}.onnx").read_bytes() for x in ("encoder", "decoder"))
+        return cls(family, encoder, decoder, _neutral(manifest))
 
     @property
     def settings(self) -> dict[str, tuple[torch.dtype, list[str]]]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from heed.labs.mask import MaskLab
     from heed.labs.plane import PlaneLab
     from heed.labs.predict import PredictLab
+    from heed.labs.reading import ReadingLab
     from heed.labs.rivals import RivalsLab
+    from heed.labs.window import WindowLab
 
 __all__ = [
     "AlignmentLab",
@@ -28,7 +30,9 @@ __all__ = [
     "MaskLab",
     "PlaneLab",
     "PredictLab",
+    "ReadingLab",
     "RivalsLab",
+    "WindowLab",
 ]
 
 _HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}

@@ -332,9 +332,9 @@ def test_the_line_follows_the_mouse_and_the_words_change(opened: Opened) -> None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     mouse.move(x + 2, y)  # not its middle: it must not jump there
     mouse.down()
-    mouse.move(x + 2 - 62 * 3, y + 40, steps=6)  # columns are 62 wide where there is room
+    mouse.move(x + 2 - 62 * 4, y + 40, steps=6)  # columns are 62 wide where there is room
     mouse.up()
-    expect(opened.handle()).to_have_attribute("aria-valuenow", f"{start - 3:.1f}")
+    expect(opened.handle()).to_have_attribute("aria-valuenow", f"{start - 4:.1f}")
     expect(opened.root.get_by_label("you", exact=True)).to_be_checked()
     alone = opened.root.locator(".heed-window-alone")
     expect(alone).to_have_text("With the window that it learnt it writes: H g f e d c b a")
@@ -342,7 +342,7 @@ def test_the_line_follows_the_mouse_and_the_words_change(opened: Opened) -> None
     third = opened.root.locator(".heed-words button").nth(2)
     expect(third).not_to_have_text("f")
     mouse.move(x, y)
-    assert opened.place() == pytest.approx(start - 3, abs=0.06)  # let go
+    assert opened.place() == pytest.approx(start - 4, abs=0.06)  # let go
     opened.after(opened.root.get_by_role("button", name="Back to the network").click)
     expect(alone).to_be_hidden()
     expect(third).to_have_text("f")

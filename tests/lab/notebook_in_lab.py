@@ -49,6 +49,18 @@ MaskLab()
 from heed.labs import RivalsLab
 RivalsLab({"attention": "bahdanau_grammar", "one vector": "seq2seq_grammar"})
 """,
+    """
+from heed.labs import WindowLab
+WindowLab(
+    {
+        "local-p": "luong_local_p_reverse",
+        "local-m": "luong_local_m_reverse",
+        "global": "luong_global_reverse",
+    },
+    text="a b c d e f g h",
+    row=2,
+)
+""",
 )
 
 
@@ -87,6 +99,7 @@ DRAWING = """
     texts(".heed-score, .heed-alone, .heed-lines, .heed-count, .heed-verdict, .heed-left"),
     texts(".heed-plane-table, .heed-plane-facts, .heed-plane-gradient, .heed-meter"),
     [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
+    [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
   ]);
 }
 """

@@ -194,6 +194,42 @@ def test_the_rivals_obey(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_window_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "window")
+    root = tried.lab
+    line = root.locator(".heed-window-picture .handle")
+    tried.changes("the line by key", lambda: key(tried, line, "ArrowLeft", "Shift+ArrowLeft"))
+    tried.changes("the line by mouse", lambda: aside(tried, line))
+    place = root.get_by_label("Middle of the window, p").last
+    tried.changes("its slider", lambda: tried.drag(place, 0.2))
+    tried.changes("every word", root.get_by_label("every word", exact=True).click)
+    tried.changes("D", lambda: tried.drag(root.get_by_label("Reach D"), 0.0))
+    tried.changes("σ", lambda: key(tried, root.get_by_label("Width of the hill σ"), "PageUp"))
+    tried.changes("σ = D / 2", root.get_by_label("σ = D / 2, as in the paper").click)
+    tried.changes("no hill", root.get_by_label("With the Gaussian").click)
+    tried.changes("everything", root.get_by_label("Everything: D ≥ S, σ → ∞").click)
+    tried.changes("back", root.get_by_role("button", name="Back to the network").click)
+    word = root.locator(".heed-words button").nth(2)
+    tried.changes("a word by key", lambda: key(tried, word, "ArrowRight"))
+    tried.changes("a word on the map", root.locator(".heed-map tbody th").nth(1).click)
+    tried.changes("p = t", root.get_by_label("the number of the word, p = t (local-m)").click)
+    tried.changes("another network", root.get_by_label("global", exact=True).click)
+    tried.changes("text", lambda: root.locator("textarea").fill("k l m n"))
+    assert not notebook.faults()
+
+
+def aside(tried: Tried, line: Locator) -> None:
+    """Drag the middle of the window to the left."""
+    line.scroll_into_view_if_needed()
+    box = line.locator(".grip").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tried.page.mouse.move(x, y)
+    tried.page.mouse.down()
+    tried.page.mouse.move(x - 90, y + 20, steps=5)
+    tried.page.mouse.up()
+
+
 def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
     tried = lab(notebook, "alignment")
     tried.changes(
@@ -289,6 +325,15 @@ def rivals_of_a_chapter(tried: Tried) -> None:
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
 
 
+def window_of_a_chapter(tried: Tried) -> None:
+    line = tried.lab.locator(".heed-window-picture .handle")
+    tried.changes("the line by key", lambda: key(tried, line, "Shift+ArrowLeft"))
+    tried.changes("the line by mouse", lambda: aside(tried, line))
+    tried.changes("D", lambda: tried.drag(tried.lab.get_by_label("Reach D"), 0.0))
+    tried.changes("everything", tried.lab.get_by_label("Everything: D ≥ S, σ → ∞").click)
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -297,6 +342,7 @@ TRIALS = {
     "heed-plane": plane_of_a_chapter,
     "heed-mask": mask_of_a_chapter,
     "heed-rivals": rivals_of_a_chapter,
+    "heed-window": window_of_a_chapter,
 }
 
 

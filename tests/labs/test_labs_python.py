@@ -29,6 +29,7 @@ from heed.labs import (
     PlaneLab,
     PredictLab,
     RivalsLab,
+    WindowLab,
 )
 from heed.labs import base as labs_base
 from heed.models.bahdanau import Bahdanau
@@ -639,6 +640,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         PlaneLab(),
         MaskLab(padding="after"),
         RivalsLab({text: attended, "one vector": fixed}, {text: text}, text=text),
+        WindowLab({text: "luong_local_p_reverse"}, {text: text}, text=text, examples=[text]),
     ]
 
 

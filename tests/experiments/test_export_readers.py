@@ -3,15 +3,14 @@
 import json
 import shutil
 from dataclasses import fields, replace
-from functools import partial
 from itertools import product
 
 import pytest
 import torch
+from small_readers import RIVAL, ROW, few, lively, published
 from typer.testing import CliRunner
 
 from heed.__main__ import app
-from heed.data.prose import ProseData
 from heed.data.vocabulary import Vocabulary
 from heed.experiments import table
 from heed.experiments.cards import Card
@@ -28,8 +27,6 @@ from heed.experiments.exported import opened
 from heed.experiments.graphs import FAMILIES, ExportError, ReadingFamily, family_of, pack
 from heed.experiments.language import Reading, Reads
 from heed.experiments.recall import Recalling
-from heed.experiments.runner import publish, train_one
-from heed.experiments.table import Experiment
 from heed.experiments.trained import load
 from heed.experiments.trials import LONGEST, WORDS, held_out_sentences, trial_of
 from heed.layers.lstm import memorise
@@ -39,42 +36,32 @@ from heed.models.lstmn import (
     LSTMNLanguageConfig,
     LSTMNLanguageModel,
 )
-from heed.training.loop import TrainConfig
 
 VOCAB, STEPS = 17, 12
 
 
 def lstmn(**options):
     sizes = {"vocab": VOCAB, "d_embedding": 6, "d_state": 5, "d_align": 7}
-    return LSTMNLanguageModel(LSTMNLanguageConfig(**(sizes | options)))
+    return LSTMNLanguageModel, LSTMNLanguageConfig(**(sizes | options))
 
 
 def lstm(**options):
     sizes = {"vocab": VOCAB, "d_embedding": 6, "d_state": 5}
-    return LSTMLanguageModel(LSTMLanguageConfig(**(sizes | options)))
+    return LSTMLanguageModel, LSTMLanguageConfig(**(sizes | options))
 
 
 MODELS = {
     **{
-        f"lstmn, tied {tied}, null {null}, last look {last}": partial(
-            lstmn, tie_output=tied, keep_null=null, previous_summary=last, dropout=0.5
+        f"lstmn, tied {tied}, null {null}, last look {last}": lstmn(
+            tie_output=tied, keep_null=null, previous_summary=last, dropout=0.5
         )
         for tied, null, last in product((True, False), repeat=3)
     },
-    "lstmn, as wide as its words": partial(lstmn, d_state=6),
-    "lstm, tied": partial(lstm, dropout=0.5),
-    "lstm, not tied": partial(lstm, tie_output=False),
-    "lstm, as wide as its words": partial(lstm, d_state=6),
+    "lstmn, as wide as its words": lstmn(d_state=6),
+    "lstm, tied": lstm(dropout=0.5),
+    "lstm, not tied": lstm(tie_output=False),
+    "lstm, as wide as its words": lstm(d_state=6),
 }
-
-
-def lively(model):
-    """No bias is zero and no gate idles; each number is one that float16 has."""
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-            parameter.copy_(parameter.half())
-    return model.eval()
 
 
 def exported(model) -> ExportedReader:
@@ -86,7 +73,7 @@ def exported(model) -> ExportedReader:
 
 @pytest.fixture
 def model():
-    return lively(lstmn())
+    return lively(*lstmn())
 
 
 @pytest.fixture
@@ -99,7 +86,7 @@ def tokens():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_graph_reads_as_pytorch_does(name, tokens):
-    model = lively(MODELS[name]())
+    model = lively(*MODELS[name])
     with torch.inference_mode():
         wanted = model(tokens)
     found = exported(model)(tokens)
@@ -111,7 +98,7 @@ def test_a_graph_reads_as_pytorch_does(name, tokens):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_state_begins_as_the_models_does_and_all_of_it_goes_on(name):
-    model = lively(MODELS[name]())
+    model = lively(*MODELS[name])
     graph, token = exported(model), torch.tensor([3, 4])
     ours, theirs = graph.start(2), model.start(2)
     for _ in range(3):
@@ -126,7 +113,7 @@ def test_a_state_begins_as_the_models_does_and_all_of_it_goes_on(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_each_parameter_lies_there_once_under_its_own_name(name):
-    model = lively(MODELS[name]())
+    model = lively(*MODELS[name])
     (graph,) = family_of(model).graphs(model.config, pack(model, limit=LARGEST))
     own = [each for each in graph.initializers if not each.startswith("constant.")]
     assert sorted(own) == sorted(each for each, _ in model.named_parameters())
@@ -148,7 +135,7 @@ def test_temperature_divides_the_scores(model, tokens, temperature):
 
 @pytest.mark.parametrize("keep_null", [True, False])
 def test_the_null_slot_can_be_taken_away_and_given_back(tokens, keep_null):
-    model = lively(lstmn(keep_null=keep_null))
+    model = lively(*lstmn(keep_null=keep_null))
     graph = exported(model)
     assert graph.neutral["null"] is keep_null
     model.lstmn.keep_null = not keep_null
@@ -191,40 +178,15 @@ def test_only_the_texts_that_are_forced_are_forced(model, tokens):
 
 @pytest.fixture(scope="module")
 def task() -> Reading:
-    """A few sentences of the prose, and some hundred words."""
-    prose = ProseData(words=300).load()
-    return Reading(
-        replace(prose, train=prose.train[:200], valid=prose.valid[:20], test=prose.test[:40])
-    )
-
-
-ROW = Experiment(
-    name="tiny_lstmn",
-    chapter="05_self_attention",
-    title="for tests",
-    build=LSTMNLanguageModel,
-    config=partial(LSTMNLanguageConfig, d_embedding=8, d_state=9, d_align=7),
-    data=ProseData(words=300),
-    train=TrainConfig(steps=20, batch_size=8, lr=0.02, warmup=2),
-    task=Reads(),
-    seeds=(0,),
-)
-RIVAL = replace(
-    ROW,
-    name="tiny_lstm",
-    build=LSTMLanguageModel,
-    config=partial(LSTMLanguageConfig, d_embedding=8, d_state=9),
-)
+    return few()
 
 
 @pytest.fixture(scope="module")
-def published(task, tmp_path_factory):
-    """Both, trained a little, with their cards."""
+def shipped(task, tmp_path_factory):
+    """Both, with their cards."""
     folder = tmp_path_factory.mktemp("readers")
-    for row in (ROW, RIVAL):
-        train_one(row, 0, task, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / row.name)
-    return folder
+    published(folder, task, exported=False)
+    return folder / "trained"
 
 
 @pytest.fixture(params=[ROW, RIVAL], ids=lambda row: row.name)
@@ -233,9 +195,9 @@ def row(request):
 
 
 @pytest.fixture
-def trained(row, published, tmp_path):
+def trained(row, shipped, tmp_path):
     """Free to be exported."""
-    return load(row, shutil.copytree(published / row.name, tmp_path / row.name))
+    return load(row, shutil.copytree(shipped / row.name, tmp_path / row.name))
 
 
 def test_an_export_says_what_it_is_and_answers_as_the_model_does(trained, task):
@@ -330,7 +292,7 @@ def test_sentences_to_compare_on_are_many_and_of_all_lengths(task):
 def test_padding_is_left_out_and_a_sentence_alone_answers_the_same(task):
     torch.manual_seed(1)
     config = LSTMNLanguageConfig(vocab=len(task.vocabulary), d_embedding=6, d_state=5, d_align=7)
-    model, trial = lively(LSTMNLanguageModel(config)), trial_of(task)
+    model, trial = lively(LSTMNLanguageModel, config), trial_of(task)
     with torch.inference_mode():
         together, alone = trial.together(model), trial.alone(model)
         said = trial.says(model)

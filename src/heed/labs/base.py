@@ -117,11 +117,13 @@ class Asked:
     Takes what ``heed.load`` gives, the name of a shipped model, or a bare model that knows the
     words of the one before; the lab then answers anew.
 
-    kind: what the model must be, and what the lab does with it; anything if not given
+    kind: what the model must be, or one of what; does: and what the lab does with it. Anything if
+        not given.
     """
 
-    def __init__(self, kind: type | None = None, does: str = "") -> None:
-        self.kind, self.does = kind, does
+    def __init__(self, kind: type | tuple[type, ...] | None = None, does: str = "") -> None:
+        kinds = kind if isinstance(kind, tuple) else (kind,) if kind is not None else ()
+        self.kinds, self.does = kinds, does
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.place = f"_{name}"
@@ -138,9 +140,10 @@ class Asked:
         if isinstance(trained, nn.Module) and hasattr(lab, self.place):
             trained = in_place_of(getattr(lab, self.place), trained)
         trained = resolve(cast(Any, trained), name)
-        if self.kind is not None and not isinstance(trained.model, self.kind):
+        if self.kinds and not isinstance(trained.model, self.kinds):
+            wanted = " or a ".join(each.__name__ for each in self.kinds)
             raise TypeError(
-                f"{name} {self.does} a {self.kind.__name__}, "
+                f"{name} {self.does} a {wanted}, "
                 f"and {trained.card.experiment} is a {type(trained.model).__name__}"
             )
         before = getattr(lab, self.place, None)
@@ -158,12 +161,16 @@ class Asked:
 def in_place_of(trained: Trained, model: Any) -> Trained:
     """The same vocabularies and card with another model, which must have as many words."""
     config = getattr(model, "config", None)
-    for side in ("source", "target"):
-        there = getattr(config, f"{side}_vocab", None)
-        here = getattr(trained, f"{side}_vocab", None)
+    for size, words in (
+        ("source_vocab", "source_vocab"),
+        ("target_vocab", "target_vocab"),
+        ("vocab", "vocabulary"),
+    ):
+        there, here = getattr(config, size, None), getattr(trained, words, None)
         if there is not None and here is not None and there != len(here):
+            kind = size.removesuffix("vocab").replace("_", " ")
             raise ValueError(
-                f"this model has {there} {side} words, but the lab's vocabulary has {len(here)}"
+                f"this model has {there} {kind}words, but the lab's vocabulary has {len(here)}"
             )
     return replace(trained, model=model)
 

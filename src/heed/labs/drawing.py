@@ -60,11 +60,13 @@ def attention_map(
     possible: Collection[Link] = (),
     hidden: Collection[int] = (),
     blank: bool = False,
+    own: str = "map",
 ) -> str:
-    """The map as a table: a row for each word written, a column for each word looked at.
+    """The map as a table: a row for each word written, a column for each word looked at. A row of
+    weights that is too short ends where there is nothing yet to be looked at.
 
     sure, possible: gold links (source, target), ringed; hidden: columns that were hidden;
-    blank: the words without their weights
+    blank: the words without their weights; own: where the names of the axes stand
 
     Nothing at all for no words, and for more than ``LARGEST`` cells.
     """
@@ -72,6 +74,8 @@ def attention_map(
         return ""
 
     def cell(i: int, j: int) -> str:
+        if not blank and j >= len(weights[i]):
+            return tag("td", class_="heed-never")
         rings = [name for name, at in (("sure", sure), ("possible", possible)) if (j, i) in at]
         kinds = ["heed-hidden"] * (j in hidden)
         kinds += ["heed-ring", f"heed-{rings[0]}"] if rings and not blank else []
@@ -94,8 +98,8 @@ def attention_map(
 
     corner = tag(
         "td",
-        tag("span", escape(say("map.key")), class_="heed-axis-key"),
-        tag("span", escape(say("map.query")), class_="heed-axis-query"),
+        tag("span", escape(say(f"{own}.key")), class_="heed-axis-key"),
+        tag("span", escape(say(f"{own}.query")), class_="heed-axis-query"),
         class_="heed-corner",
     )
     heads = "".join(head(word, "col", j in hidden) for j, word in enumerate(key))
@@ -141,6 +145,7 @@ def line(name: str, words: Sequence[str], marked: Collection[int] = (), mark: st
     return tag("p", tag("strong", escape(name)), " ", said, class_="heed-line")
 
 
-def sheet(*content: str) -> str:
-    """What a view stands on."""
-    return tag("div", tag("div", *content, class_="heed-sheet"), class_="heed-view")
+def sheet(*content: str, kind: str = "") -> str:
+    """What a view stands on. kind: of the lab, where its style is needed."""
+    classes = f"heed-sheet heed-{kind}" if kind else "heed-sheet"
+    return tag("div", tag("div", *content, class_=classes), class_="heed-view")

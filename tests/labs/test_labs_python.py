@@ -193,6 +193,18 @@ def test_odd_texts_get_a_sentence(
             _ = lab.trace
 
 
+def test_a_luong_is_steered_through_its_window() -> None:
+    made = AlignmentLab("luong_local_p_reverse", text="a b c d e f", look="shuffled", shuffle=1)
+    assert made.answer["alone"]["target"] == [*"fedcba", "</s>"]
+    made.look = "own"
+    assert made.answer["alone"] is None
+    assert made.answer["target"] == [*"fedcba", "</s>"]
+    assert (np.array(made.answer["weights"]).sum(1) < 1).all()
+    made.hidden = [5]
+    assert made.answer["weights"][0][5] == 0
+    made.close()
+
+
 # ---------------------------------------------------------------------------- the others
 
 
@@ -596,7 +608,7 @@ def test_rows_that_are_none_are_left_out(lab: AlignmentLab, rows: Any) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: AlignmentLab("seq2seq_grammar"), "AlignmentLab steers the attention of a Bahd"),
+        (lambda: AlignmentLab("seq2seq_grammar"), "of a Bahdanau or a Luong, and seq"),
         (lambda: AlignmentLab("nobody"), "nobody"),
         (lambda: AlignmentLab(torch.nn.Linear(1, 1)), "not a Linear"),  # type: ignore[arg-type]
         (lambda: AlignmentLab("bahdanau_grammar", tau=2), "no setting 'tau'; it has text, temp"),

@@ -15,6 +15,7 @@ from heed.labs import drawing
 from heed.labs.base import Asked, Lab, fingerprint, read, spoken, whole_numbers
 from heed.labs.steering import COOLEST, HOTTEST, LOOKS, Steered
 from heed.models.bahdanau import Bahdanau
+from heed.models.luong import Luong
 from heed.models.translator import Translator
 from heed.trace import AttentionTrace
 
@@ -24,7 +25,8 @@ WIDEST = 5
 class AlignmentLab(Lab):
     """A translator with attention, whose look can be steered.
 
-    trained: as ``heed.load`` gives it, or the name of a shipped model; it must be a ``Bahdanau``.
+    trained: as ``heed.load`` gives it, or the name of a shipped model; it must be a ``Bahdanau`` or
+        a ``Luong``, whose rows may add up to less than 1.
     Settings, all of which the view can change:
 
     text: an English sentence
@@ -53,7 +55,7 @@ class AlignmentLab(Lab):
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("examples",)
 
-    trained: Asked = Asked(Bahdanau, "steers the attention of")
+    trained: Asked = Asked((Bahdanau, Luong), "steers the attention of")
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
     temperature = traitlets.Float(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
@@ -126,7 +128,7 @@ class AlignmentLab(Lab):
         model = trained.model if steered is None else steered
         found = self._search(model, source, lengths)
         weights = found.weights
-        assert weights is not None  # a Bahdanau has them
+        assert weights is not None  # whatever can be steered has them
         target = spoken(found, trained.target_vocab)
         answer |= {
             "target": target,

@@ -1,13 +1,14 @@
 """A language model with tapes and its rival, small and not trained: for tests of what reads."""
 
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import torch
 
 from heed.data.prose import ProseData
+from heed.experiments.cards import Card
 from heed.experiments.export import export
 from heed.experiments.language import Reading, Reads, TrainedReader
 from heed.experiments.runner import publish, train_one
@@ -73,3 +74,21 @@ def published(folder: Path, task: Reading, *, exported: bool = True) -> list[Tra
             export(trained, task)
         found.append(load(row, trained.folder))
     return found
+
+
+@cache
+def untrained() -> tuple[TrainedReader, TrainedReader]:
+    """Both without any file."""
+    vocabulary = few().vocabulary
+    blank = {field.name: (get_origin(field.type) or field.type)() for field in fields(Card)}
+    torch.manual_seed(0)
+    ours, theirs = (
+        TrainedReader(
+            model=lively(row.build.args[0], row.config(vocab=len(vocabulary))),
+            card=Card(**blank | {"experiment": row.name}),  # type: ignore[arg-type]
+            folder=Path(),
+            vocabulary=vocabulary,
+        )
+        for row in (ROW, RIVAL)
+    )
+    return ours, theirs

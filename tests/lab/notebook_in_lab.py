@@ -61,6 +61,27 @@ WindowLab(
     row=2,
 )
 """,
+    """
+from pathlib import Path
+import heed
+from heed.data.prose import ProseData
+from heed.experiments.language import TrainedReader
+from heed.labs import ReadingLab
+from heed.models.lstmn import (
+    LSTMLanguageConfig, LSTMLanguageModel, LSTMNLanguageConfig, LSTMNLanguageModel
+)
+words = ProseData(words=300).load().vocabulary
+def untrained(model):
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    card = heed.load("lstmn_recall").card
+    return TrainedReader(model=model.eval(), card=card, folder=Path(), vocabulary=words)
+sizes = {"vocab": len(words), "d_embedding": 16, "d_state": 12}
+ReadingLab(
+    untrained(LSTMNLanguageModel(LSTMNLanguageConfig(**sizes, d_align=8))),
+    untrained(LSTMLanguageModel(LSTMLanguageConfig(**sizes))),
+)
+""",
 )
 
 
@@ -97,6 +118,7 @@ DRAWING = """
     cells.map((cell) => [cell.dataset.weight, cell.className]),
     texts(".heed-map th"),
     texts(".heed-score, .heed-alone, .heed-lines, .heed-count, .heed-verdict, .heed-left"),
+    texts(".heed-guesses, .heed-came, .heed-whole"),
     texts(".heed-plane-table, .heed-plane-facts, .heed-plane-gradient, .heed-meter"),
     [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),

@@ -230,6 +230,28 @@ def aside(tried: Tried, line: Locator) -> None:
     tried.page.mouse.up()
 
 
+def test_the_reader_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "reading")
+    root = tried.lab
+    word = root.locator(".heed-words button")
+    tried.changes("a word", word.nth(4).click)
+    tried.changes("a word by key", lambda: key(tried, word.nth(4), "ArrowLeft"))
+    place = root.get_by_label("Reading", exact=True)
+    tried.changes("the slider", lambda: tried.drag(place, 1.0))
+    tried.changes("the slider by key", lambda: key(tried, place, "ArrowLeft"))
+    tried.changes("a row of the map", root.locator(".heed-map tbody th").nth(3).click)
+    tried.changes("the last slot", root.get_by_label("at the last slot only", exact=True).click)
+    last = root.get_by_label("at the last slot only", exact=True)
+    tried.changes("everywhere", lambda: key(tried, last, "ArrowDown"))
+    tried.changes("no null slot", root.get_by_label("The null slot").click)
+    tried.changes("reset", root.get_by_role("button", name="Back to the model").click)
+    temperature = root.get_by_label("Temperature")
+    tried.changes("temperature", lambda: tried.drag(temperature, 0.9))
+    tried.changes("text", lambda: root.locator("textarea").fill("the value is returned ."))
+    tried.changes("an example", root.locator(".heed-examples button").nth(1).click)
+    assert not notebook.faults()
+
+
 def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
     tried = lab(notebook, "alignment")
     tried.changes(
@@ -334,6 +356,15 @@ def window_of_a_chapter(tried: Tried) -> None:
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
 
 
+def reading_of_a_chapter(tried: Tried) -> None:
+    tried.changes("a word", tried.lab.locator(".heed-words button").nth(3).click)
+    place = tried.lab.get_by_label("Reading", exact=True)
+    tried.changes("the slider by key", lambda: key(tried, place, "ArrowRight"))
+    tried.changes("everywhere", tried.lab.get_by_label("everywhere alike", exact=True).click)
+    tried.changes("reset", tried.lab.get_by_role("button", name="Back to the model").click)
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the value is returned ."))
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -342,6 +373,7 @@ TRIALS = {
     "heed-plane": plane_of_a_chapter,
     "heed-mask": mask_of_a_chapter,
     "heed-rivals": rivals_of_a_chapter,
+    "heed-reading": reading_of_a_chapter,
     "heed-window": window_of_a_chapter,
 }
 

@@ -1,13 +1,14 @@
 // A sentence as a line of words, each a button: one tab stop, arrow keys inside.
 //
 //   wordLine({label, lang, saysId, onAt, onAway, onPick, onAcross})
-//       -> {element, draw, tint, light, focus, word, indexOf}
+//       -> {element, draw, tint, light, focus, stop, word, indexOf}
 //       saysId: the line that says what a word is about, read out with it
 //       onAt(i): the pointer or the focus is on word i; onAway(): on none any more
 //       onPick(i): click, tap, Enter or space; onAcross(i, way): arrow up (−1) or down (1)
 //       draw(words): [{text, said, marks: ["unknown", …], pressed: true | false | undefined}]
 //       tint(weights): a share of colour for each word, and the number beneath it; null takes it away
 //       light(i): word i is the one that is spoken of; −1 for none
+//       stop(i): the word that Tab arrives at
 //       focus(i): put the keyboard there; word(i) -> its button; indexOf(button) -> i
 
 import {h} from "./dom.js";
@@ -106,6 +107,7 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
     tint,
     light,
     focus,
+    stop: rove,
     word: (i) => buttons[i],
     indexOf: (button) => buttons.indexOf(button),
   };

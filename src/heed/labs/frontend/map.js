@@ -1,8 +1,10 @@
 // The attention map: a table first, and a picture because its cells are coloured.
 //
-//   attentionMap({strings, label}) -> {element, draw(trace, marks), select, onCursor, onPick, focus,
+//   attentionMap({strings, label, own}) -> {element, draw(trace, marks), select, onCursor, onPick, focus,
 //                                      cursor, stop}
-//       trace = {query: [words that look], key: [words looked at], weights: [[0 … 1]]}, a row a query
+//       own: where its words stand that are said in another way than those under "map."
+//       trace = {query: [words that look], key: [words looked at], weights: [[0 … 1]]}, a row a query;
+//                a row that is too short ends where there is nothing yet to be looked at
 //       marks = {rings: [[row, column, "sure" | "possible" | "mine"], …],
 //                hidden: [column, …],   nothing is looked at there: hatched, the word struck through
 //                row: selected row or −1,
@@ -32,8 +34,9 @@ const SPOKEN = 3;
 const THROTTLE = 250;
 const LARGE = 24; // words a side, from which cells are small
 
-export function attentionMap({ strings, label }) {
-  const tell = sayer(strings, "map");
+export function attentionMap({ strings, label, own = "map" }) {
+  const [ours, others] = [sayer(strings, own), sayer(strings, "map")];
+  const tell = (key, values) => (`${own}.${key}` in strings ? ours : others)(key, values);
   const heads = h("tr", null);
   const body = h("tbody", null);
   const corner = h(
@@ -151,8 +154,9 @@ export function attentionMap({ strings, label }) {
     const rings = new Map((marks.rings ?? []).map(([i, j, kind]) => [`${i},${j}`, kind]));
     for (let i = 0; i < query.length; i += 1) {
       for (let j = 0; j < key.length; j += 1) {
-        const weight = marks.blank ? null : (weights[i]?.[j] ?? 0);
-        paint(i, j, weight, hidden.has(j), rings.get(`${i},${j}`) ?? "");
+        const never = Boolean(weights[i]) && j >= weights[i].length;
+        const weight = marks.blank || never ? null : (weights[i]?.[j] ?? 0);
+        paint(i, j, weight, hidden.has(j), never ? "never" : (rings.get(`${i},${j}`) ?? ""));
       }
     }
     table.classList.toggle("heed-blank", Boolean(marks.blank));
@@ -175,13 +179,15 @@ export function attentionMap({ strings, label }) {
     speak();
   }
 
-  function paint(i, j, weight, hidden, ring) {
+  // A mark is a kind of ring, or "never" where nothing can be looked at.
+  function paint(i, j, weight, hidden, mark) {
     const look = weight === null ? -1 : Math.round(weight * 1000);
-    const now = `${look}${hidden ? "h" : ""}${ring}`;
+    const now = `${look}${hidden ? "h" : ""}${mark}`;
     if (shown[i][j] === now) return;
     shown[i][j] = now;
     const cell = cells[i][j];
-    const kind = `${hidden ? "heed-hidden " : ""}${ring ? `heed-ring heed-${ring}` : ""}`.trim();
+    const ring = mark && mark !== "never" ? "heed-ring " : "";
+    const kind = `${hidden ? "heed-hidden " : ""}${ring}${mark ? `heed-${mark}` : ""}`.trim();
     if (cell.className !== kind) cell.className = kind;
     if (weight === null || hidden) {
       cell.removeAttribute("style");

@@ -18,6 +18,7 @@ const LOOKS = ["own", "last", "uniform"];
 const ITSELF = { look: "own", null: true, temperature: 1 };
 const [NULL, START] = ["∅", "<s>"];
 const MOST = 12; // bits, from which a bar is as tall as it gets
+const LETTERS = 24; // of a word, where it is spoken of
 
 export function render({ model, el }) {
   const strings = model.get("strings");
@@ -55,7 +56,7 @@ export function render({ model, el }) {
   const place = slider({
     label: tell("place"),
     ...{ min: 0, max: 1, step: 1, value: 0 },
-    format: (row) => reads[row] ?? "",
+    format: (row) => short(reads[row] ?? ""),
     onInput: goTo,
   });
   const bars = h("div", { class: "heed-bits", role: "img" });
@@ -235,7 +236,7 @@ export function render({ model, el }) {
     map.select(t);
     [...bars.children].forEach((each, i) => each.classList.toggle("heed-on", i === t));
     const word = shown(source[t]);
-    setText(caption, tell("guesses", { word: reads[t] }));
+    setText(caption, tell("guesses", { word: short(reads[t]) }));
     const cell = (guess) =>
       h(
         "td",
@@ -259,7 +260,7 @@ export function render({ model, el }) {
     return tell("line.looked", { word, weight: share(looked[i]) });
   }
 
-  const shown = (word) => (word === END ? tell("end") : word);
+  const shown = (word) => (word === END ? tell("end") : short(word));
   const digits = (value) => (Number.isFinite(value) ? value.toFixed(1) : "–");
 
   /** Bits of a whole sentence, and among how many words alike one would have to choose each time. */
@@ -276,4 +277,9 @@ export function render({ model, el }) {
     ask.stop();
     map.stop();
   };
+}
+
+function short(word) {
+  const letters = [...word];
+  return letters.length > LETTERS ? `${letters.slice(0, LETTERS).join("")}…` : word;
 }

@@ -337,7 +337,7 @@ def test_the_line_follows_the_mouse_and_the_words_change(opened: Opened) -> None
     expect(opened.handle()).to_have_attribute("aria-valuenow", f"{start - 4:.1f}")
     expect(opened.root.get_by_label("you", exact=True)).to_be_checked()
     alone = opened.root.locator(".heed-window-alone")
-    expect(alone).to_have_text("With the window that it learnt it writes: H g f e d c b a")
+    expect(alone).to_have_text("Through its own window it writes: H g f e d c b a")
     assert opened.drawing() != before
     third = opened.root.locator(".heed-words button").nth(2)
     expect(third).not_to_have_text("f")

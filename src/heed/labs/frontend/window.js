@@ -219,7 +219,7 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ the picture
 
-  let [left, column, room] = [0, COLUMN[1], 0]; // in pixels
+  let [left, column, wide, room] = [0, COLUMN[1], 0, 0]; // in pixels; room: what is seen at once
   const inside = svg("rect", { class: "inside", y: TOP, height: STRIPS });
   const floors = svg("path", { class: "axis" });
   const ghost = svg("path", { class: "ghost" });
@@ -349,17 +349,24 @@ export function render({ model, el }) {
     if (sending) return;
     seen = read(get("answer"));
     pane = windowOf(get);
-    row = Math.max(0, Math.min(get("row") ?? 0, seen.target.length - 1));
     root.setAttribute("aria-busy", String(stale()));
     setText(status, remarks(get("answer") ?? {}, strings, tell));
     box.value = get("text") ?? "";
     which.value = get("choice");
     setText(note, own()?.note ?? "");
+    drawMap();
+    drawRow();
+  }
+
+  // What belongs to the word that is picked.
+  function drawRow() {
+    if (sending) return;
+    row = Math.max(0, Math.min(get("row") ?? 0, seen.target.length - 1));
     drawWords();
     drawControls();
     drawPicture();
     drawNumbers();
-    drawMap();
+    map.select(row);
     speak();
   }
 
@@ -449,7 +456,7 @@ export function render({ model, el }) {
     const x = across(Math.min(p, n - 0.5));
     handle.setAttribute("transform", `translate(${x.toFixed(1)} 0)`);
     const look = `${measured} ${row}`;
-    if (look !== brought) scroll.scrollLeft = x - scroll.clientWidth / 2;
+    if (look !== brought && wide > room) scroll.scrollLeft = x - room / 2;
     brought = look;
     middle.setAttribute("d", `M0 13V${FLOOR}`);
     const word = seen.source[Math.max(0, Math.min(Math.round(p), n - 1))];
@@ -465,8 +472,8 @@ export function render({ model, el }) {
       .map((weight, s) => [across(s) - 0.31 * column, BAR * (weight ?? 0)])
       .filter(([, high]) => high > 0.2)
       .map(([x, high]) => {
-        const [y, wide] = [floorOf(k) - high, 0.62 * column];
-        return `M${x.toFixed(1)} ${y.toFixed(1)}h${wide.toFixed(1)}v${high.toFixed(1)}h-${wide.toFixed(1)}z`;
+        const [y, broad] = [floorOf(k) - high, 0.62 * column];
+        return `M${x.toFixed(1)} ${y.toFixed(1)}h${broad.toFixed(1)}v${high.toFixed(1)}h-${broad.toFixed(1)}z`;
       })
       .join("");
 
@@ -474,8 +481,8 @@ export function render({ model, el }) {
     shares.flatMap((weight, s) => {
       if (!(weight >= WRITTEN)) return [];
       const y = Math.max(floorOf(k) - BAR * weight - 3, floorOf(k) - BAR + 9);
-      const kind = BAR * weight > BAR - 12 ? "over" : null; // it stands in the bar
-      return [svg("text", { x: across(s), y, class: kind }, share(weight).slice(weight < 0.995 ? 1 : 0))];
+      const text = weight < 0.995 ? share(weight).slice(1) : "1";
+      return [svg("text", { x: across(s), y }, text)];
     });
 
   // The words lie aslant under their columns, and the first one needs room to its left.
@@ -491,7 +498,7 @@ export function render({ model, el }) {
     column = Math.max(COLUMN[0], Math.min(COLUMN[1], (room - left - 8) / source.length));
     const longest = Math.max(...source.map((word) => Math.min(word.length, 14)));
     const high = FLOOR + 14 + LETTER * longest * Math.sin(TILT);
-    const wide = Math.max(left + source.length * column + 8, Math.min(room, 300));
+    wide = Math.max(left + source.length * column + 8, Math.min(room, 300));
     picture.setAttribute("width", wide.toFixed(0));
     picture.setAttribute("height", high.toFixed(0));
     words.replaceChildren(
@@ -538,7 +545,7 @@ export function render({ model, el }) {
     map.draw(
       { query: target, key: source, weights },
       {
-        ...{ row, rings, pick: true, heads: true },
+        ...{ rings, pick: true, heads: true },
         unknown: source.flatMap((_, s) => (known[s] === false ? [s] : [])),
         unsure: target.flatMap((word, t) => (word === "<unk>" ? [t] : [])),
       },
@@ -578,12 +585,13 @@ export function render({ model, el }) {
     drawPicture();
   });
   const watched = [...SETTINGS, "choices", "answer"];
-  for (const name of watched) model.on(`change:${name}`, draw);
+  const redraw = (name) => (name === "row" ? drawRow : draw);
+  for (const name of watched) model.on(`change:${name}`, redraw(name));
   draw();
   setText(says, sentence());
 
   return () => {
-    for (const name of watched) model.off(`change:${name}`, draw);
+    for (const name of watched) model.off(`change:${name}`, redraw(name));
     stopFitting();
     clearTimeout(timer);
     box.stop();

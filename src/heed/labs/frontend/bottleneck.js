@@ -8,7 +8,7 @@
 
 import {asker} from "./asking.js";
 import {button, group, slider, textBox} from "./controls.js";
-import {h, setText} from "./dom.js";
+import {h, setAttribute, setText} from "./dom.js";
 import {diverging} from "./palette.js";
 import {END, isWord, remarks} from "./remarks.js";
 import {sayer} from "./say.js";
@@ -72,12 +72,16 @@ function strip(tell, longest) {
   const [LEFT, RIGHT, TOP, BOTTOM] = [44, 10, 10, 34];
 
   const percent = (share) => Math.round(100 * share);
+  const axes = svg("g");
+  const line = svg("path", { class: "line" });
+  const [dots, owns] = [svg("g"), svg("g")];
+  const ring = svg("circle", { class: "here", r: 7 });
+  const picture = svg("svg", { "aria-hidden": true }, axes, line, dots, owns);
+  box.append(picture);
+  let scale = ""; // that of what is drawn
+  const placed = new Map(); // length -> its dot
 
-  function draw() {
-    if (!width) return;
-    const span = Math.max(longest, ...story.keys(), ...[...own.values()].map((o) => o.words), 10);
-    const x = (words) => LEFT + ((width - LEFT - RIGHT) * words) / span;
-    const y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
+  function frame(x, y, span) {
     const parts = [];
     for (const share of [0, 0.5, 1]) {
       const at = y(share);
@@ -91,24 +95,47 @@ function strip(tell, longest) {
       parts.push(svg("text", mark, String(words)));
     }
     const name = { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 3, "text-anchor": "middle" };
-    parts.push(svg("text", name, tell("strip_x")));
-    const dots = [...story].sort((a, b) => a[0] - b[0]);
-    const line = dots.map(([words, share]) => [x(words), y(share)]);
-    parts.push(svg("path", { class: "line", d: through(line) }));
-    for (const [cx, cy] of line) parts.push(svg("circle", { class: "dot", cx, cy, r: 3 }));
-    for (const { words, share } of own.values()) {
+    axes.replaceChildren(...parts, svg("text", name, tell("strip_x")));
+    const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };
+    for (const [attribute, value] of Object.entries(size)) picture.setAttribute(attribute, value);
+    dots.replaceChildren();
+    placed.clear();
+  }
+
+  // A story adds a dot at a time; all else is drawn anew only where the scale is another one.
+  function draw() {
+    if (!width) return;
+    const span = Math.max(longest, ...story.keys(), ...[...own.values()].map((o) => o.words), 10);
+    const x = (words) => LEFT + ((width - LEFT - RIGHT) * words) / span;
+    const y = (share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
+    if (scale !== `${width} ${span}`) frame(x, y, span);
+    scale = `${width} ${span}`;
+    const told = [...story].sort((a, b) => a[0] - b[0]);
+    for (const [words, share] of told) {
+      if (!placed.has(words)) placed.set(words, svg("circle", { class: "dot", cx: x(words), r: 3 }));
+      const dot = placed.get(words);
+      setAttribute(dot, "cy", y(share));
+      if (!dot.isConnected) dots.append(dot);
+    }
+    setAttribute(line, "d", through(told.map(([words, share]) => [x(words), y(share)])));
+    const paths = [...own.values()].map(({ words, share }) => {
       const [cx, cy] = [x(words), y(share)];
-      const d = `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z`;
-      parts.push(svg("path", { class: "own", d }));
+      return `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z`;
+    });
+    const last = [...owns.children].map((each) => each.getAttribute("d"));
+    if (last.join() !== paths.join()) {
+      owns.replaceChildren(...paths.map((d) => svg("path", { class: "own", d })));
     }
     if (here) {
-      parts.push(svg("circle", { class: "here", cx: x(here.words), cy: y(here.share), r: 7 }));
+      setAttribute(ring, "cx", x(here.words));
+      setAttribute(ring, "cy", y(here.share));
+      picture.append(ring);
+    } else {
+      ring.remove();
     }
-    const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, "aria-hidden": true };
-    box.replaceChildren(svg("svg", size, ...parts));
     diamonds.hidden = !own.size;
 
-    const seen = [...dots, ...[...own.values()].map((o) => [o.words, o.share])];
+    const seen = [...told, ...[...own.values()].map((o) => [o.words, o.share])];
     const said = seen.slice(-16).map(([words, s]) => tell("strip_dot", { words, p: percent(s) }));
     box.setAttribute("aria-label", tell("strip_label", { dots: said.join(", ") || "–" }));
   }
@@ -186,7 +213,6 @@ function vector(tell, backward) {
 
   function paint() {
     const map = colours();
-    scale.draw(127, (data, at, i) => data.set(map.subarray(8 * i, 8 * i + 4), at));
     let count = 0;
     now.values.forEach((numbers, row) => {
       rows[row].numbers.draw(numbers.length, (data, at, i) => {
@@ -225,6 +251,8 @@ function vector(tell, backward) {
         now = next;
       }
       if (rows.length !== values.length) {
+        const map = colours();
+        scale.draw(127, (data, at, i) => data.set(map.subarray(8 * i, 8 * i + 4), at));
         rows = state.names.map(() => ({ numbers: cells("numbers"), moved: cells("moved") }));
         const parts = rows.flatMap((row, i) => [
           h("span", {}, state.names[i]),

@@ -11,7 +11,7 @@
 //       stop(i): the word that Tab arrives at
 //       focus(i): put the keyboard there; word(i) -> its button; indexOf(button) -> i
 
-import {h} from "./dom.js";
+import {h, setAttribute, setProperty, setText} from "./dom.js";
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 const ACROSS = { ArrowUp: -1, ArrowDown: 1 };
@@ -53,9 +53,9 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
   const element = h("div", { class: "heed-words", role: "toolbar", "aria-label": label, lang, on });
 
   function rove(i) {
-    if (buttons[current]) buttons[current].tabIndex = -1;
+    if (buttons[current] && current !== i) buttons[current].tabIndex = -1;
     current = i;
-    if (buttons[current]) buttons[current].tabIndex = 0;
+    if (buttons[current]) setAttribute(buttons[current], "tabindex", 0);
   }
 
   function focus(i) {
@@ -77,12 +77,13 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
     for (const button of buttons.splice(shown)) button.remove();
     words.forEach(({ text, said, marks, pressed }, i) => {
       const button = buttons[i];
-      if (button.textContent !== text) button.textContent = text;
+      setText(button, text);
       const waiting = button.classList.contains("heed-unwritten") ? ["heed-unwritten"] : [];
-      button.className = ["heed-token", ...marks.map((mark) => `heed-is-${mark}`), ...waiting].join(" ");
-      button.setAttribute("aria-label", said);
+      const names = ["heed-token", ...marks.map((mark) => `heed-is-${mark}`), ...waiting];
+      setAttribute(button, "class", names.join(" "));
+      setAttribute(button, "aria-label", said);
       if (pressed === undefined) button.removeAttribute("aria-pressed");
-      else button.setAttribute("aria-pressed", String(pressed));
+      else setAttribute(button, "aria-pressed", pressed);
     });
     if (current >= shown) rove(Math.max(0, shown - 1));
     else rove(current);
@@ -92,7 +93,7 @@ export function wordLine({ label, lang, saysId, onAt, onAway, onPick, onAcross }
   function tint(weights) {
     buttons.forEach((button, i) => {
       const weight = weights ? weights[i] ?? 0 : 0;
-      button.style.setProperty("--weight", String(Math.round(weight * 100)));
+      setProperty(button, "--weight", Math.round(weight * 100));
       if (weight >= 0.05) button.dataset.weight = weight.toFixed(2);
       else delete button.dataset.weight;
     });

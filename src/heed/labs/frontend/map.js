@@ -24,7 +24,7 @@
 // One tab stop. Arrow keys move, Home and End go to the ends of a row, with Ctrl to the ends of the
 // map. A line under the map says what the cursor's row looks at.
 
-import {h, replace, setText, unique} from "./dom.js";
+import {h, replace, setProperty, setText, unique} from "./dom.js";
 import {colour} from "./palette.js";
 import {sayer, share} from "./say.js";
 import {same} from "./store.js";
@@ -120,11 +120,11 @@ export function attentionMap({ strings, label, own = "map" }) {
       while (row.length < columns) {
         const cell = h("td", { tabindex: -1, "data-row": i, "data-column": row.length });
         row.push(cell);
-        shown[i].push("");
+        shown[i].push({ kind: "", shade: null, text: "", weight: undefined });
         rowHeads[i].parentNode.append(cell);
       }
     });
-    element.style.setProperty("--columns", columns);
+    setProperty(element, "--columns", columns);
     element.classList.toggle("heed-large", Math.max(rows, columns) > LARGE);
     if (stop && !stop.isConnected) stop = null;
     if (cursor && !at(...cursor)) cursor = null;
@@ -135,7 +135,7 @@ export function attentionMap({ strings, label, own = "map" }) {
     marks = nextMarks;
     const { query, key, weights } = trace;
     reshape(query.length, key.length);
-    element.style.setProperty("--longest", Math.max(3, ...key.map((word) => word.length)));
+    setProperty(element, "--longest", Math.max(3, ...key.map((word) => word.length)));
     const hidden = new Set(marks.hidden);
     const unknown = new Set(marks.unknown);
     const unsure = new Set(marks.unsure);
@@ -165,7 +165,9 @@ export function attentionMap({ strings, label, own = "map" }) {
     scroll.hidden = !query.length || !key.length;
     numbers.draw(trace, marks);
     if (!stop && cells[0]?.[0]) setStop(cells[0][0]);
-    highlight();
+    // Where the cells lie is known when the browser has laid them out, which it does once a frame.
+    if (cursor) requestAnimationFrame(highlight);
+    else highlight();
     speak();
   }
 
@@ -181,30 +183,30 @@ export function attentionMap({ strings, label, own = "map" }) {
 
   // A mark is a kind of ring, or "never" where nothing can be looked at.
   function paint(i, j, weight, hidden, mark) {
-    const look = weight === null ? -1 : Math.round(weight * 1000);
-    const now = `${look}${hidden ? "h" : ""}${mark}`;
-    if (shown[i][j] === now) return;
-    shown[i][j] = now;
     const cell = cells[i][j];
     const ring = mark && mark !== "never" ? "heed-ring " : "";
     const kind = `${hidden ? "heed-hidden " : ""}${ring}${mark ? `heed-${mark}` : ""}`.trim();
-    if (cell.className !== kind) cell.className = kind;
-    if (weight === null || hidden) {
-      cell.removeAttribute("style");
-      setText(cell, "");
-    } else {
-      const { background, ink } = colour(weight);
-      cell.style.cssText = `background-color:${background};color:${ink}`;
-      setText(cell, weight >= WRITTEN ? short(weight) : "");
+    const shade = weight === null || hidden ? null : colour(weight);
+    const text = shade && weight >= WRITTEN ? short(weight) : "";
+    const number = weight?.toFixed(4);
+    const before = shown[i][j];
+    if (before.kind !== kind) cell.className = kind;
+    if (before.shade !== shade) {
+      if (shade) cell.style.cssText = `background-color:${shade.background};color:${shade.ink}`;
+      else cell.removeAttribute("style");
     }
-    if (weight === null) delete cell.dataset.weight;
-    else cell.dataset.weight = weight.toFixed(4);
+    if (before.text !== text) setText(cell, text);
+    if (before.weight !== number) {
+      if (number === undefined) delete cell.dataset.weight;
+      else cell.dataset.weight = number;
+    }
+    shown[i][j] = { kind, shade, text, weight: number };
   }
 
   function name(cell, word) {
     const text = cell.firstChild;
     if (text.textContent === word) return;
-    text.textContent = word;
+    setText(text, word);
     cell.title = word.length > 10 ? word : "";
   }
 
@@ -231,27 +233,31 @@ export function attentionMap({ strings, label, own = "map" }) {
 
   function highlight() {
     const [row, column] = cursor ?? [-1, -1];
+    const first = cells[0]?.[0];
+    const boxes = first ? [rowBox(row), columnBox(column)] : [null, null]; // read before it is written
     rowHeads.forEach((cell, i) => cell.classList.toggle("heed-on", i === row));
     columnHeads.forEach((cell, j) => cell.classList.toggle("heed-on", j === column));
-    rowBand.hidden = row < 0;
-    columnBand.hidden = column < 0;
-    if (row >= 0) {
-      const [first, last] = [rowHeads[row], cells[row].at(-1)];
-      if (last) frame(rowBand, first.offsetTop, first.offsetHeight, cells[row][0], last);
-    }
-    if (column >= 0) {
-      const [first, last] = [cells[0]?.[column], cells.at(-1)?.[column]];
-      if (first) {
-        const height = last.offsetTop + last.offsetHeight - first.offsetTop;
-        frame(columnBand, first.offsetTop, height, first, first);
-      }
-    }
+    [rowBand, columnBand].forEach((band, i) => {
+      band.hidden = !boxes[i];
+      for (const [side, value] of Object.entries(boxes[i] ?? {})) band.style[side] = `${value}px`;
+    });
   }
 
-  function frame(band, top, height, first, last) {
-    const width = last.offsetLeft + last.offsetWidth - first.offsetLeft;
-    const box = { top, left: first.offsetLeft, width, height };
-    for (const [side, value] of Object.entries(box)) band.style[side] = `${value}px`;
+  function rowBox(row) {
+    if (row < 0) return null;
+    const { offsetTop: top, offsetHeight: height } = rowHeads[row];
+    return { top, height, ...across(cells[row][0], cells[row].at(-1)) };
+  }
+
+  function columnBox(column) {
+    if (column < 0) return null;
+    const [first, last] = [cells[0][column], cells.at(-1)[column]];
+    const { offsetTop: top } = first;
+    return { top, height: last.offsetTop + last.offsetHeight - top, ...across(first, first) };
+  }
+
+  function across({ offsetLeft: left }, last) {
+    return { left, width: last.offsetLeft + last.offsetWidth - left };
   }
 
   function show(cell) {

@@ -18,6 +18,7 @@ import {store} from "./store.js";
 
 const LANGUAGES = ["en"]; // of which there is a strings.<language>.json
 const NEAR = "400px";
+const SLACK = 240; // pixels under a view that has shrunk, before what follows it moves up
 
 const here = (path) => new URL(path, import.meta.url).href;
 const UNMOUNTED = "This lab did not load. Reload the page to try again."; // without strings.*.json
@@ -101,8 +102,10 @@ class HeedLab extends HTMLElement {
       throw fault;
     }
     const near = this.#approach();
+    const still = steady(this.#view);
     this.#stop = () => {
       near?.disconnect();
+      still?.disconnect();
       this.#near = this.#again = false;
       stop?.();
     };
@@ -210,6 +213,22 @@ class HeedLab extends HTMLElement {
     this.#status.dataset.fault = "";
     console.error(fault);
   }
+}
+
+/** While a view grows and shrinks a little under the reader's hand, what follows it stands still: its
+ * box keeps the room that it once needed. So a reader keeps the place, and a browser need not lay
+ * out the rest of a long page. */
+function steady(view) {
+  if (!globalThis.ResizeObserver || !view.firstElementChild) return null;
+  let [width, room] = [0, 0];
+  const watch = new ResizeObserver(([{ borderBoxSize }]) => {
+    const [{ inlineSize, blockSize }] = borderBoxSize;
+    if (inlineSize === width && blockSize <= room && blockSize >= room - SLACK) return;
+    [width, room] = [inlineSize, blockSize];
+    view.style.minHeight = `${blockSize}px`;
+  });
+  watch.observe(view.firstElementChild);
+  return watch;
 }
 
 if (!customElements.get("heed-lab")) customElements.define("heed-lab", HeedLab);

@@ -30,6 +30,7 @@ export class Translator {
   #sessions;
   #source;
   #target;
+  #last = null; // what was read last: {key, found}
 
   constructor({ ort, manifest, vocabulary, sessions }) {
     this.#ort = ort;
@@ -75,13 +76,19 @@ export class Translator {
     });
   }
 
-  #read(words) {
+  // While a reader steers, a sentence is read once and written over and over.
+  async #read(words) {
     if (!words.length) throw new RangeError("there are no words to read");
     const ids = BigInt64Array.from([...words.map((word) => this.#source.encode(word)), EOS], BigInt);
-    return this.#sessions.encoder.run({
-      source: new this.#ort.Tensor("int64", ids, [1, ids.length]),
-      source_lengths: new this.#ort.Tensor("int64", BigInt64Array.of(BigInt(ids.length)), [1]),
-    });
+    const key = ids.join();
+    if (this.#last?.key !== key) {
+      const found = await this.#sessions.encoder.run({
+        source: new this.#ort.Tensor("int64", ids, [1, ids.length]),
+        source_lengths: new this.#ort.Tensor("int64", BigInt64Array.of(BigInt(ids.length)), [1]),
+      });
+      this.#last = { key, found };
+    }
+    return this.#last.found;
   }
 
   async #begin(words, width, steering) {

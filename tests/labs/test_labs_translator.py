@@ -14,14 +14,15 @@ from heed.data.batches import encode_batch, encode_source
 from heed.data.pairs import Pair
 from heed.evaluation.decoding import beam, greedy
 from heed.experiments.export import Exported, as_exported, read_manifest
-from heed.experiments.table import trained_folder
+from heed.experiments.table import find, trained_folder
 from heed.experiments.trained import Trained, load
+from heed.experiments.translation import Translates
 from heed.labs.site import exported
 from heed.labs.steering import Steered, permutation
 
 pytestmark = pytest.mark.browser
 
-MODELS = exported()
+MODELS = [name for name in exported() if isinstance(find(name).task, Translates)]
 LOOKING = [name for name in MODELS if name.startswith("bahdanau")]
 CLOSE = 1e-4
 

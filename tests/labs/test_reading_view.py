@@ -475,10 +475,10 @@ def test_probabilities_and_weights_are_those_of_pytorch(
     bench: Page, models: None, readers: list[TrainedReader], name: str, monkeypatch: Any
 ):
     small = {each.card.experiment: each for each in readers}
-    monkeypatch.delenv("HEED_TRAINED")
+    monkeypatch.undo()  # the shipped ones lie elsewhere
     trained = as_exported(small.get(name) or heed.load(name))
     words = [sentence.split() for sentence in SENTENCES]
-    size = len(trained.vocabulary)
+    many = min(300, len(trained.vocabulary) - 2)  # all but <pad> and <s>, of a small one
     found = bench.evaluate(
         """async ([name, sentences, guesses]) => {
             const { model } = await import(new URL("labs/readers.js", location.href).href);
@@ -492,14 +492,14 @@ def test_probabilities_and_weights_are_those_of_pytorch(
             }
             return found;
         }""",
-        [name, words, size],
+        [name, words, many],
     )
     for each, sentence in zip(found, words, strict=True):
         wanted = read_by(trained.model, trained, sentence)
         with torch.inference_mode():
             logs = trained.model(trained._tokens(sentence)).logits[0].log_softmax(dim=-1)
         for row, there in zip(each["logs"], logs.tolist(), strict=True):
-            assert len(row) == size - 2  # all but <pad> and <s>
+            assert len(row) == many
             here = {word: log for word, log in row if word in trained.vocabulary}
             numbers = trained.vocabulary.encode(list(here))
             assert alike([list(here.values())], [[there[number] for number in numbers]])

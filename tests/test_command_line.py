@@ -287,6 +287,26 @@ def test_compare_prints_the_cards_and_what_they_allow_to_say():
     one_line(heed("compare", pair[0], "--against", "nobody"), "'nobody' is not among the rows")
 
 
+def test_compare_times_a_step_beside_the_cards(monkeypatch):
+    import heed.experiments.compare as module
+
+    pair = ("seq2seq_grammar", "seq2seq_forward_grammar")
+    asked = {}
+
+    def short(names, **how):
+        asked.update(how)
+        return real(names, rows=2, words=3, repeats=2, **how)
+
+    real = module.step_times
+    monkeypatch.setattr(module, "step_times", short)
+    result = heed("compare", *pair, "--metric", "bleu", "--time", "--against", pair[1])
+    assert result.exit_code == 0, result.output
+    assert asked == {"to": pair[1]}
+    assert re.search(rf"^{pair[1]} .+ 1\.00 ± 0\.00$", result.stdout, re.M)
+    assert f"× that of {pair[1]}; median of 2 turns" in result.stdout
+    one_line(heed("compare", "lstm_recall", "--time"), "lstm_recall is no translator")
+
+
 def test_list_shows_every_experiment_and_what_is_not_trained_here(tmp_path):
     result = heed("list", HEED_TRAINED=str(tmp_path))
     assert result.exit_code == 0

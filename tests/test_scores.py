@@ -46,7 +46,7 @@ def inner(a: list[float], b: list[float]) -> float:
 
 
 def dot(score: Dot, s: list[float], h: list[float], j: int) -> float:
-    """sᵀh                                                      (Luong et al. 2015, Eq. 8)"""
+    """sᵀh                                              (Luong et al. 2015, section 3.1)"""
     return inner(s, h)
 
 
@@ -56,7 +56,7 @@ def scaled_dot(score: ScaledDot, s: list[float], h: list[float], j: int) -> floa
 
 
 def general(score: General, s: list[float], h: list[float], j: int) -> float:
-    """sᵀ W h                                                   (Luong et al. 2015, Eq. 8)"""
+    """sᵀ W h                                           (Luong et al. 2015, section 3.1)"""
     W = score.W.weight.tolist()
     total = 0.0
     for row in range(len(s)):
@@ -81,7 +81,7 @@ def cosine(score: Cosine, s: list[float], h: list[float], j: int) -> float:
 
 
 def location(score: Location, s: list[float], h: list[float], j: int) -> float:
-    """α_t = softmax(W_a s_t): row j of W_a, and no h           (Luong et al. 2015, Eq. 7)"""
+    """α_t = softmax(W_a s_t): row j of W_a, and no h           (Luong et al. 2015, Eq. 8)"""
     return inner(score.W.weight.tolist()[j], s)
 
 

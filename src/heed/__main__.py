@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -244,12 +245,21 @@ def compare(
     against: Annotated[
         str, typer.Option("--against", help="a row that the others are judged by")
     ] = "",
+    timed: Annotated[
+        bool, typer.Option("--time", help="time a training step of each, here and now")
+    ] = False,
 ) -> None:
     """The numbers on the cards of some rows side by side, and whether they differ."""
     with one_clear_line():
         from heed.experiments.compare import compare as side_by_side
+        from heed.experiments.compare import step_times
 
         found = side_by_side(names, metric or ())
+        if timed:
+            import torch
+
+            torch.set_num_threads(1)
+            found = replace(found, times=step_times(list(found.cards), to=against or None))
         lines = [str(found)]
         for each in found.metrics if against else ():
             lines.append(f"\n{each}, against {against}:")

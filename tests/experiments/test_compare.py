@@ -1,9 +1,11 @@
 """Cards side by side, on cards made up here."""
 
+from dataclasses import replace
+
 import pytest
 
 from heed.experiments.cards import Card, CardError, spread
-from heed.experiments.compare import compare, plus_minus, step_times, verdict
+from heed.experiments.compare import Times, compare, plus_minus, step_times, verdict
 from heed.experiments.table import EXPERIMENTS, UnknownExperiment
 
 NAMES = ("bahdanau_dot_short", "bahdanau_general_short")
@@ -92,9 +94,46 @@ def test_all_seven_rows_differ_in_their_score_alone():
 
 
 def test_a_step_of_each_translator_is_timed():
-    seconds = step_times(["bahdanau_grammar", "seq2seq_grammar"], rows=2, words=3, repeats=1)
-    assert list(seconds) == ["bahdanau_grammar", "seq2seq_grammar"]
-    assert all(0 < each < 60 for each in seconds.values())
+    called = {"with": "bahdanau_grammar", "without": "seq2seq_grammar"}
+    times = step_times(called, rows=2, words=3, repeats=2)
+    assert list(times.seconds) == list(called)
+    assert all(len(turns) == 2 for turns in times.seconds.values())
+    assert all(0 < turn < 60 for turns in times.seconds.values() for turn in turns)
+    assert times.median(times.to) == 1
+    with pytest.raises(CardError, match="'nobody' is not among the rows: with, without"):
+        step_times(called, to="nobody")
+
+
+def test_a_ratio_is_taken_within_a_turn_and_a_hiccup_does_not_move_it():
+    times = Times(
+        seconds={
+            "slow": [2.0, 4.0, 2.0, 2.0, 400.0],
+            "fast": [1.0, 2.0, 1.0, 1.0, 1.0],
+        },
+        to="fast",
+    )
+    assert times.said("slow") == "2.00 ± 0.00"  # the second turn was slow for both
+    assert times.said("fast") == "1.00 ± 0.00"
+    spread_out = replace(times, seconds={"slow": [1.0, 2.0, 3.0, 4.0, 5.0], "fast": [1.0] * 5})
+    assert spread_out.said("slow") == "3.00 ± 1.00"
+
+
+def test_what_a_step_takes_stands_in_the_last_column(shelf):
+    for name, bleu in BLEU.items():
+        put(shelf, name, bleu, complete=False)
+    times = Times(seconds={NAMES[0]: [1.0, 1.0], NAMES[1]: [3.0, 3.0]}, to=NAMES[0])
+    found = replace(compare(NAMES, ["bleu"]), times=times)
+    header, first, second, legend, unfinished = str(found).splitlines()
+    assert header.split() == ["parameters", "seeds", "bleu", "step"]
+    assert first.endswith(" 1.00 ± 0.00")
+    assert second.endswith(" 3.00 ± 0.00")
+    assert f"× that of {NAMES[0]}" in legend
+    shown = found._repr_mimebundle_()
+    assert shown["text/plain"] == str(found)
+    page = shown["text/markdown"].splitlines()
+    assert page[0] == "|  | parameters | seeds | bleu | step |"
+    assert page[3] == f"| {NAMES[1]} | 1,234 | 3* | 81.0 ± 1.0 | 3.00 ± 0.00 |"
+    assert page[-1] == "\\" + unfinished
 
 
 @pytest.mark.parametrize(

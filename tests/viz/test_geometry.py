@@ -60,3 +60,15 @@ def test_the_picture_says_who_asks_whom():
         "global, hard: French words ask English words, each looks at all and takes one, drawn"
         in drawn.alt
     )
+
+
+def test_a_word_that_asks_can_be_framed_and_its_row_is_said():
+    kinds = kinds_of(untrained("dot"), PAIR)
+    drawn = kinds_of_attention(kinds, framed="zone")
+    itself, *french = drawn.alt.split(". ")[1:]
+    assert "; zone looks at" not in itself  # no English word is called so
+    assert all("; zone looks at" in each for each in french)
+    taken = kinds[3].trace.key.labels[int(kinds[3].trace.weights[0][4].argmax())]
+    assert f"takes one, drawn; zone looks at {taken} 1.00" in drawn.alt
+    assert drawn.svg.count("#e8590c") == 3
+    assert "zone looks" not in kinds_of_attention(kinds).alt

@@ -19,10 +19,10 @@ from heed.viz.scores import (
     inside_and_longer,
     learning_curves,
     legend,
+    loudness,
     prices,
     questions,
     same_questions,
-    spread_of_scores,
     steps_to,
     survey_table,
     words_right,
@@ -61,22 +61,26 @@ def card(name: str = "some", **metrics: list[float]) -> Card:
 # ------------------------------------------------------------------------ the survey's table
 
 
-def test_the_table_has_the_surveys_six_rows_in_its_order():
-    assert [row.name for row in survey_table().rows] == [name.replace("_", " ") for name in SURVEY]
+def test_the_table_has_the_surveys_six_rows_in_its_order_and_content_base_without_a_strength():
+    assert [row.name for row in survey_table().rows] == [
+        "content-base", "the same, β = 1", "additive", "location-base", "general", "dot",
+        "scaled dot",
+    ]  # fmt: skip
+    assert [row.name for row in survey_table(SURVEY).rows][1] == "additive"
 
 
 def test_the_table_knows_what_each_score_needs_and_sees():
     rows = {row.name: row for row in survey_table(d=6, d_hidden=5, max_keys=9).rows}
     assert {name for name, row in rows.items() if row.equal_widths} == {
-        "content base", "dot", "scaled dot",
+        "content-base", "the same, β = 1", "dot", "scaled dot",
     }  # fmt: skip
-    assert [name for name, row in rows.items() if not row.sees_keys] == ["location base"]
+    assert [name for name, row in rows.items() if not row.sees_keys] == ["location-base"]
     counts = {name: row.parameters for name, row in rows.items()}
     assert counts["additive"] == 6 * 5 + 6 * 5 + 5
     assert counts["general"] == 36
-    assert counts["location base"] == 54
+    assert counts["location-base"] == 54
     assert counts["dot"] == counts["scaled dot"] == 0
-    assert counts["content base"] == 1
+    assert (counts["content-base"], counts["the same, β = 1"]) == (1, 0)
 
 
 def test_the_table_quotes_the_classes():
@@ -87,6 +91,8 @@ def test_the_table_quotes_the_classes():
         in shown["text/markdown"]
     )
     assert "| dot | `sᵀh` |" in shown["text/markdown"]
+    assert "| content-base | `β cos(s, h)` |" in shown["text/markdown"]
+    assert "| the same, β = 1 | `cos(s, h)` |" in shown["text/markdown"]
     assert str(survey_table(d=4)) == shown["text/plain"]
 
 
@@ -138,20 +144,27 @@ def test_sources_of_two_lengths_cannot_be_exchanged():
         same_questions(untrained("dot"), PAIR, replace(PAIR, source=("the", *PAIR.source)))
 
 
-def test_the_spread_of_scores_is_that_of_each_question_and_scaling_divides_it():
+def test_loudness_is_that_of_each_question_and_scaling_divides_it():
     plain, scaled = untrained("dot"), untrained("scaled_dot")
     scaled.model.load_state_dict(plain.model.state_dict())
     # Only the first question is the same: what is read afterwards differs.
     states, encoded = questions(plain, PAIR)
-    first = (states[:1] @ encoded.annotations[0].mT).std()
+    first = states[:1] @ encoded.annotations[0].mT
     short = Pair(source=PAIR.source, target=(), sure=frozenset(), possible=frozenset())
-    assert spread_of_scores(plain, [short]) == pytest.approx(float(first), rel=1e-4)
-    ratio = spread_of_scores(plain, [short]) / spread_of_scores(scaled, [short])
-    assert ratio == pytest.approx(10**0.5, rel=1e-4)
+    loud, divided = (loudness(each, [short]) for each in (plain, scaled))
+    assert loud.spread == pytest.approx(float(first.std()), rel=1e-4)
+    assert loud.top == pytest.approx(float(first.max()), rel=1e-4)
+    assert loud.query == pytest.approx(float(states[0].norm()), rel=1e-4)
+    assert loud.key == pytest.approx(float(encoded.annotations[0].norm(dim=-1).mean()), rel=1e-4)
+    assert loud.spread / divided.spread == pytest.approx(10**0.5, rel=1e-4)
+    assert loud.top / divided.top == pytest.approx(10**0.5, rel=1e-4)
+    assert (loud.query, loud.key) == (divided.query, divided.key)
 
 
-def test_a_location_score_beyond_its_places_has_a_finite_spread():
-    assert spread_of_scores(untrained("location_base", max_keys=4), [PAIR]) < 10
+def test_a_location_score_beyond_its_places_has_a_finite_loudness():
+    found = loudness(untrained("location_base", max_keys=4), [PAIR])
+    assert found.spread < 10
+    assert found.top < 10
 
 
 def test_words_are_right_on_the_side_where_their_source_word_stands():
@@ -212,10 +225,16 @@ def test_steps_to_a_loss_are_counted_a_seed():
 # -------------------------------------------------------------------------------------- cost
 
 
-def test_prices_are_measured_for_both_and_memory_is_counted_a_pair():
+def test_prices_are_measured_for_both_with_a_gradient_for_queries_and_keys():
     scores: dict[str, Score] = {"dot": Dot(), "location": Location(d_q=8, max_keys=5)}
-    found = prices({name: (each, lambda q, k: q @ k.T) for name, each in scores.items()},
-                   length=5, d=8, runs=2)  # fmt: skip
+    asked = []
+
+    def plain(q, k):
+        asked.append(q.requires_grad and k.requires_grad)
+        return q @ k.T
+
+    found = prices({name: (each, plain) for name, each in scores.items()}, length=5, d=8, runs=2)
     assert set(found) == {"dot", "location"}
     assert all(0 < each.seconds < 10 and 0 < each.plain_seconds < 10 for each in found.values())
-    assert found["dot"].kept == 4.0  # one float a pair
+    assert len(asked) == 6
+    assert all(asked)

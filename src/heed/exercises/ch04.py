@@ -88,24 +88,30 @@ strength = Exercise(
 # ------------------------------------------------------------------ 3: where a dot saturates
 
 _WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+_CROWD = 100
 
 
-def _first_width(above: float) -> int:
-    return next(d for d in _WIDTHS if sharpness(Dot(), d).largest > above)
+def _first_width(above: float, keys: int) -> int:
+    return next(d for d in _WIDTHS if sharpness(Dot(), d, keys=keys).largest > above)
 
 
 saturates = Exercise(
-    right=lambda answer: int(answer) == _first_width(0.8),
-    praise="At that width one key of twenty gets four fifths, on numbers that mean nothing.",
-    otherwise="Call sharpness(Dot(), d) for each width of the figure and look at .largest. Which "
-    "is the first above 0.8?",
+    right=lambda answer: int(answer) == _first_width(0.8, _CROWD),
+    praise="Five times as many keys, and twice the width is enough to make one of them nearly "
+    "certain again, on numbers that mean nothing.",
+    otherwise="Call sharpness(Dot(), d, keys=100) for each width of the figure and look at "
+    ".largest. Which is the first above 0.8?",
     usual=(
         (
-            lambda answer: int(answer) in (16, 32),
-            "There it is above a half, but not yet above 0.8.",
+            lambda answer: int(answer) == _first_width(0.8, 20),
+            "So it is with twenty keys. There are a hundred here: pass keys=100.",
         ),
         (
-            lambda answer: int(answer) == 512,
+            lambda answer: int(answer) in (8, 16, 32),
+            "That is near a half, not near 0.8: a hundred keys have more to share out.",
+        ),
+        (
+            lambda answer: int(answer) in (256, 512),
             "It is above 0.8 there, but not for the first time.",
         ),
     ),

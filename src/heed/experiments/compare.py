@@ -56,13 +56,64 @@ def seeds_of(result: Mapping[str, Any]) -> int:
     return sum(seed is not None for seed in result["seeds"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """What a training step of some rows takes beside that of one of them, on this machine.
+
+    Cards come from machines that did other things at the same time, so nothing on them says what
+    a step takes. Here all are measured in turn, again and again: what else the machine does meets
+    all alike, and a ratio is taken within a turn.
+
+    seconds: name -> one a turn; to: the row that the others are held against
+    """
+
+    seconds: Mapping[str, Sequence[float]]
+    to: str
+
+    def turns(self, name: str) -> list[float]:
+        """How many times as long as a step of ``to``, turn by turn."""
+        pairs = zip(self.seconds[name], self.seconds[self.to], strict=True)
+        return [mine / other for mine, other in pairs]
+
+    def median(self, name: str) -> float:
+        return statistics.median(self.turns(name))
+
+    def half(self, name: str) -> float:
+        """Half the width of the middle half of the turns: a spread that no single hiccup moves."""
+        turns = self.turns(name)
+        if len(turns) < 2:
+            return 0.0
+        low, _, high = statistics.quantiles(turns, n=4, method="inclusive")
+        return (high - low) / 2
+
+    def said(self, name: str) -> str:
+        """``"1.07 ± 0.02"``"""
+        return f"{self.median(name):.2f} ± {self.half(name):.2f}"
+
+    @property
+    def legend(self) -> str:
+        return (
+            f"step: a training step, here and now, × that of {self.to}; "
+            f"median of {len(self.seconds[self.to])} turns ± half of their middle half"
+        )
+
+
+def fastest(seconds: Mapping[str, Sequence[float]]) -> str:
+    """The row whose step takes least, by its median."""
+    return min(seconds, key=lambda name: statistics.median(seconds[name]))
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """The cards of some rows, and the metrics that stand in the table."""
+    """The cards of some rows, and the metrics that stand in the table; a page shows it as one.
+
+    times: what a step takes, if that was measured; in the last column
+    """
 
     cards: Mapping[str, Card]
     metrics: Sequence[str]
     missing: Sequence[str] = ()
+    times: Times | None = None
 
     def column(self, metric: str) -> dict[str, dict[str, Any]]:
         """A metric of every row: name -> ``{"mean", "std", "seeds"}``."""
@@ -79,8 +130,9 @@ class Comparison:
             if name != against
         }
 
-    def __str__(self) -> str:
-        header = ["", "parameters", "seeds", *self.metrics]
+    @property
+    def _table(self) -> list[list[str]]:
+        header = ["", "parameters", "seeds", *self.metrics, *(["step"] if self.times else [])]
         rows = [
             [
                 name,
@@ -90,14 +142,30 @@ class Comparison:
                     plus_minus(_result(card, m), digits=DIGITS.get(_known(m) or m, 2))
                     for m in self.metrics
                 ),
+                *([self.times.said(name)] if self.times else []),
             ]
             for name, card in self.cards.items()
         ]
-        lines = _aligned([header, *rows])
+        return [header, *rows]
+
+    @property
+    def _notes(self) -> list[str]:
+        notes = [self.times.legend] if self.times else []
         if any(not card.complete for card in self.cards.values()):
-            lines.append("* not all planned seeds have gone all their steps yet")
-        lines += [f"{name}: no weights yet" for name in self.missing]
-        return "\n".join(lines)
+            notes.append("* not all planned seeds have gone all their steps yet")
+        return notes + [f"{name}: no weights yet" for name in self.missing]
+
+    def __str__(self) -> str:
+        return "\n".join([*_aligned(self._table), *self._notes])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        header, *rows = self._table
+        lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        notes = "".join(f"\n\n{note}".replace("\n* ", "\n\\* ") for note in self._notes)
+        return {"text/plain": str(self), "text/markdown": table + notes}
 
 
 def compare(
@@ -137,28 +205,37 @@ def compare(
 
 
 def step_times(
-    names: Sequence[str], *, rows: int = 64, words: int = 20, repeats: int = 7
-) -> dict[str, float]:
-    """Seconds of a training step (forward, backward, Adam) of each translator, as trained.
+    names: Mapping[str, str] | Sequence[str],
+    *,
+    to: str | None = None,
+    rows: int = 64,
+    words: int = 20,
+    repeats: int = 7,
+) -> Times:
+    """Time a training step (forward, backward, Adam) of each translator, as trained.
 
-    All are measured in turn, again and again, and the median is taken: whatever else the machine
-    does meets all of them. One batch of ``rows`` sentences of ``words`` words a side.
+    names: rows; or what to call each -> its row
+    to: the row, by what it is called, that the others are held against; if none, the fastest
+    rows, words: of the one batch, ``rows`` sentences of ``words`` words a side
     """
-    steps = {name: _step(name, rows, words) for name in names}
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(repeats + 1):
+    called = dict(names) if isinstance(names, Mapping) else {name: name for name in names}
+    if to is not None and to not in called:
+        raise CardError(f"{to!r} is not among the rows: {', '.join(called)}")
+    steps = {name: _step(row, rows, words) for name, row in called.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for turn in range(repeats + 1):
         for name, step in steps.items():
             start = time.perf_counter()
             step()
-            if number:  # the first one warms up
+            if turn:  # the first one warms up
                 seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
+    return Times(seconds=seconds, to=to or fastest(seconds))
 
 
 def _step(name: str, rows: int, words: int) -> Any:
     trained = load(name)
     if not isinstance(trained, TrainedTranslator):
-        raise TypeError(f"{name} is no translator: no step of it can be timed here")
+        raise CardError(f"{name} is no translator: no step of it can be timed here")
     config = find(name).train
     generator = torch.Generator().manual_seed(0)
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from heed.attention import Attention, masked_softmax
@@ -43,7 +45,9 @@ def level_lines(
     x, y = torch.meshgrid(line, line, indexing="xy")
     places = torch.stack([x.reshape(-1), y.reshape(-1)], 1)
     rows = -(-len(scores) // columns)
-    figure = Figure(figsize=(2.35 * columns, 2.45 * rows), layout="constrained")
+    # Without room between the rows, the ticks of a panel touch the title of the one below.
+    roomy = ConstrainedLayoutEngine(h_pad=0.12)
+    figure = Figure(figsize=(2.35 * columns, 2.6 * rows), layout=roomy)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     said = []
     for axes in grid.flat[len(scores) :]:
@@ -113,13 +117,14 @@ def _best(
 
 def _dots(axes: Axes, keys: Mapping[str, Float[Tensor, " two"]], reach: float) -> None:
     for name, (x, y) in ((name, key.tolist()) for name, key in keys.items()):
+        outward = x > 0.7 * reach  # there is no room for a word to the right of it
         axes.scatter([x], [y], s=26, color=RING, edgecolor="#ffffff", linewidth=1, zorder=4)
         axes.annotate(
             name,
             (x, y),
-            xytext=(-5, 4) if x >= 0.6 * reach else (5, 4),
+            xytext=(-5, 4) if outward else (5, 4),
             textcoords="offset points",
-            ha="right" if x >= 0.6 * reach else "left",
+            ha="right" if outward else "left",
             fontsize=9,
             color="#ffffff",
             zorder=5,
@@ -202,17 +207,32 @@ def kinds_of(
     ]
 
 
-def kinds_of_attention(kinds: Sequence[KindOfAttention], *, columns: int = 2) -> Picture:
-    """Their maps side by side: who asks downwards, who is asked to the right."""
+def kinds_of_attention(
+    kinds: Sequence[KindOfAttention], *, columns: int = 2, framed: str | None = None
+) -> Picture:
+    """Their maps side by side: who asks downwards, who is asked to the right.
+
+    framed: a word that asks; its row is framed wherever there is one
+    """
     rows = -(-len(kinds) // columns)
     figure = Figure(figsize=(3.5 * columns, 3.5 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     said = []
     for axes in grid.flat[len(kinds) :]:
         axes.axis("off")
+    cells = None
     for axes, kind in zip(grid.flat, kinds, strict=False):
         shape = kind.trace.weights.shape[1:]
-        axes.imshow(kind.trace.weights[0], cmap="cividis", vmin=0.0, vmax=1.0, aspect="equal")
+        cells = axes.imshow(
+            kind.trace.weights[0], cmap="cividis", vmin=0.0, vmax=1.0, aspect="equal"
+        )
+        for row, word in enumerate(kind.trace.query.labels):
+            if word == framed:
+                axes.add_patch(
+                    Rectangle(
+                        (-0.5, row - 0.5), shape[1], 1, fill=False, edgecolor=RING, linewidth=1.4
+                    )
+                )
         axes.set_xticks(range(shape[1]), kind.trace.key.labels, rotation=90, fontsize=8)
         axes.set_yticks(range(shape[0]), kind.trace.query.labels, fontsize=8)
         axes.set_xlabel(f"asked: {kind.asked}")
@@ -223,6 +243,21 @@ def kinds_of_attention(kinds: Sequence[KindOfAttention], *, columns: int = 2) ->
         axes.spines[:].set_visible(False)
         said.append(
             f"{kind.name}: {kind.asks} ask {kind.asked}, each looks at {kind.looked_at} and takes "
-            f"{kind.taken}"
+            f"{kind.taken}{_row_of(framed, kind)}"
         )
+    if cells is not None:
+        bar = figure.colorbar(cells, ax=grid, shrink=0.5, aspect=30, ticks=[0, 0.5, 1])
+        bar.set_label("weight", color=INK)
+        bar.ax.tick_params(colors=INK, labelsize=8)
+        bar.outline.set_visible(False)  # type: ignore[operator]
     return picture(figure, f"Kinds of attention as maps of one sentence. {'. '.join(said)}.")
+
+
+def _row_of(word: str | None, kind: KindOfAttention) -> str:
+    """What the framed row looks at, in words."""
+    if word not in kind.trace.query.labels:
+        return ""
+    row = kind.trace.weights[0, kind.trace.query.labels.index(word)]
+    looks = [f"{kind.trace.key.labels[i]} {row[i]:.2f}" for i in np.argsort(-row, kind="stable")]
+    seen = ", ".join(looks[: min(3, int((row >= 0.005).sum()))])
+    return f"; {word} looks at {seen}"

@@ -12,7 +12,6 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from heed.attention import Attention
 from heed.data.batches import encode_batch, encode_source
 from heed.data.pairs import Pair
 from heed.data.vocabulary import BOS
@@ -21,7 +20,6 @@ from heed.experiments.compare import plus_minus
 from heed.experiments.trained import Trained
 from heed.models.bahdanau import Annotations
 from heed.scores import Score, ScoreName, score_of
-from heed.viz.cost import kept
 from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
 from heed.viz.length import STYLES
 
@@ -34,6 +32,17 @@ SURVEY: tuple[ScoreName, ...] = (
     "scaled_dot",
 )
 """In the order of the survey's table."""
+
+RUNNING: tuple[ScoreName, ...] = (SURVEY[0], "unit_content_base", *SURVEY[1:])
+"""As we have them: content-base twice, with a strength β that is learnt and with none."""
+
+SPELT: dict[ScoreName, str] = {
+    "content_base": "content-base",
+    "unit_content_base": "the same, β = 1",
+    "location_base": "location-base",
+    "scaled_dot": "scaled dot",
+}
+"""The names that are not written as a config writes them."""
 
 
 def chosen(score: Score, **weights: Tensor) -> Score:
@@ -112,9 +121,9 @@ class ScoreTable:
 
 
 def survey_table(
-    names: Sequence[ScoreName] = SURVEY, *, d: int = 128, d_hidden: int = 64, max_keys: int = 31
+    names: Sequence[ScoreName] = RUNNING, *, d: int = 128, d_hidden: int = 64, max_keys: int = 31
 ) -> ScoreTable:
-    """The survey's table of scores, made from our classes. d: width of query and key."""
+    """The survey's table of scores, as our classes have it. d: width of query and key."""
     sizes = {"d_hidden": d_hidden, "max_keys": max_keys}
 
     def build(name: ScoreName, d_q: int, d_k: int) -> Score:
@@ -127,8 +136,10 @@ def tried(name: ScoreName, build: Callable[[ScoreName, int, int], Score], *, d: 
     """One row: the legend of the class is read, the rest is tried out on random vectors."""
     score = build(name, d, d)
     equation, paper = legend(score)
+    if name == "unit_content_base":
+        equation = equation.removeprefix("β ")
     return Tried(
-        name=name.replace("_", " "),
+        name=SPELT.get(name, name),
         equation=equation,
         paper=paper,
         parameters=sum(each.numel() for each in score.parameters()),
@@ -194,15 +205,37 @@ def same_questions(trained: Trained, pair: Pair, other: Pair) -> float:
     return float((first - second).abs().max())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Loudness:
+    """What a trained network compares, and what comes of it; means over its questions and keys.
+
+    spread: standard deviation of the scores of one question over its keys
+    top: the highest score of a question
+    query, key: length of the vectors
+    """
+
+    spread: float
+    top: float
+    query: float
+    key: float
+
+
 @torch.inference_mode()
-def spread_of_scores(trained: Trained, pairs: Sequence[Pair]) -> float:
-    """Standard deviation of the scores of one question over its keys, on average."""
-    found = []
+def loudness(trained: Trained, pairs: Sequence[Pair]) -> Loudness:
+    """How loud its scores are while it is made to write the targets of the pairs."""
+    spreads, tops, queries, keys = [], [], [], []
     for pair in pairs:
         states, encoded = questions(trained, pair)
         scores = trained.model.attention.score.compare(states[None], encoded.prepared)
-        found.append(scores[scores.isfinite()].reshape(len(states), -1).std(-1))
-    return float(torch.cat(found).mean())
+        finite = scores[scores.isfinite()].reshape(len(states), -1)
+        spreads.append(finite.std(-1))
+        tops.append(finite.amax(-1))
+        queries.append(states.norm(dim=-1))
+        keys.append(encoded.annotations[0].norm(dim=-1))
+    spread, top, query, key = (
+        float(torch.cat(each).mean()) for each in (spreads, tops, queries, keys)
+    )
+    return Loudness(spread=spread, top=top, query=query, key=key)
 
 
 def words_right(
@@ -329,16 +362,14 @@ def steps_to(card: Card, loss: float | int) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """One score at one length, forward and backward.
+    """One score at one length, forward and backward, with a gradient for queries and keys.
 
     seconds: the fastest of some runs, for what else the machine does can only slow it down;
         plain_seconds: of the plainest expression of the same
-    kept: bytes that the forward pass leaves for the backward pass, a pair of query and key
     """
 
     seconds: float
     plain_seconds: float
-    kept: float
 
 
 Plain = Callable[[Tensor, Tensor], Tensor]
@@ -352,8 +383,7 @@ def prices(
 
     All are run in turn, again and again, so that whatever else the machine does meets all alike.
     """
-    queries, keys = torch.randn(2, length, d)
-    queries.requires_grad_()
+    queries, keys = (torch.randn(length, d, requires_grad=True) for _ in range(2))
     seconds: dict[tuple[str, int], list[float]] = {}
     for turn in range(runs + 1):
         for name, both in rivals.items():
@@ -363,10 +393,6 @@ def prices(
                 if turn:  # the first one warms up
                     seconds.setdefault((name, which), []).append(time.perf_counter() - began)
     return {
-        name: Price(
-            seconds=min(seconds[name, 0]),
-            plain_seconds=min(seconds[name, 1]),
-            kept=kept(Attention(score), length=length, d=d) / length**2,
-        )
-        for name, (score, _) in rivals.items()
+        name: Price(seconds=min(seconds[name, 0]), plain_seconds=min(seconds[name, 1]))
+        for name in rivals
     }

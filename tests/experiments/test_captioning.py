@@ -21,7 +21,7 @@ from heed.experiments.captioning import (
     TrainedCaptioner,
     pixels,
 )
-from heed.experiments.runner import publish, train_one
+from heed.experiments.runner import Run, publish, train_one
 from heed.experiments.table import Experiment
 from heed.experiments.trained import load
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig, TellOutput
@@ -204,3 +204,20 @@ def test_the_small_task_has_the_same_words_and_fewer_animals(task):
     small = task.small()
     assert small.files() == task.files()
     assert small.valid.plan.count.max() <= 2
+
+
+def test_a_run_that_goes_on_draws_the_same_looks_and_keeps_its_baseline(tmp_path, task):
+    """Hard attention has two things more to remember: the random numbers, and b."""
+    whole = train_one(HARD, 0, task, runs=tmp_path / "whole", show=False)
+    torch.manual_seed(99)
+    broken = Run(HARD, 0, task, runs=tmp_path / "parts")
+    for step in broken.steps(show=False):
+        if step == 3:
+            break
+    broken.save()
+    assert broken.model.baseline.item() < 0
+    torch.manual_seed(77)
+    resumed = train_one(HARD, 0, task, runs=tmp_path / "parts", show=False, resume=True)
+    assert whole is not None
+    assert resumed is not None
+    assert resumed.files["model.safetensors"] == whole.files["model.safetensors"]

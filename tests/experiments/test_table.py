@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from heed.data.vocabulary import Vocabulary
+from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
 from heed.experiments.language import Reads
 from heed.experiments.recall import Recalls
@@ -19,6 +20,7 @@ KNOWN = {
     Translates: {"source_vocab": WORDS, "target_vocab": WORDS},
     Reads: {"vocabulary": WORDS},
     Recalls: {},
+    Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""
 SHIPPED = [e for e in EXPERIMENTS.values() if (e.folder / "card.json").exists()]

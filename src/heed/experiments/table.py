@@ -20,6 +20,8 @@ from heed.data.corpora import (
 )
 from heed.data.prose import ProseData
 from heed.data.recall import RecallData
+from heed.data.scenes import SceneData
+from heed.experiments.captioning import Describes
 from heed.experiments.language import Reads
 from heed.experiments.recall import Recalls
 from heed.experiments.tasks import DataConfig, Kind, Task
@@ -35,6 +37,7 @@ from heed.models.lstmn import (
 )
 from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.scores import ScoreName
 from heed.training.loop import TrainConfig
 
@@ -451,6 +454,66 @@ def lstm_recall() -> Experiment:
     )
 
 
+ON_SCENES = TrainConfig(steps=6_000, batch_size=64, lr=2e-3, warmup=200, precision="bfloat16")
+POINTING = tuple(
+    Claim(metric=f"pointing.{test}", at_least=0.85) for test in ("silhouettes", "combinations")
+)
+
+
+def sat_soft() -> Experiment:
+    """λ is small: 17 words over 64 places are far from one look at each place, and with the
+    paper's λ = 1 the weights of a word would have to be nearly even."""
+    return Experiment(
+        name="sat_soft",
+        chapter="06_soft_hard",
+        title="Show, attend and tell: pictures of animals, looked at softly",
+        build=ShowAttendTell,
+        config=partial(
+            ShowAttendTellConfig,
+            channels=(32, 64, 128),
+            d_embedding=64,
+            d_state=160,
+            d_align=64,
+            doubly_stochastic=0.002,
+        ),
+        data=SceneData(),
+        train=ON_SCENES,
+        task=Describes(),
+        claims=(
+            *(
+                Claim(metric=f"exact.{test}", at_least=0.95)
+                for test in ("silhouettes", "combinations")
+            ),
+            *POINTING,
+        ),
+    )
+
+
+def sat_hard() -> Experiment:
+    """The same, one place a look."""
+    soft = sat_soft()
+    return replace(
+        soft,
+        name="sat_hard",
+        title="Show, attend and tell: the same pictures, one place at a time",
+        config=partial(
+            soft.config,
+            attention="hard",
+            coin=0.5,
+            reinforce=0.1,
+            entropy=0.002,
+            credit="to_go",
+        ),
+        claims=(
+            *(
+                Claim(metric=f"exact.{test}", at_least=-0.03, above=f"sat_soft:exact.{test}")
+                for test in ("silhouettes", "combinations")
+            ),
+            *POINTING,
+        ),
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -549,6 +612,8 @@ EXPERIMENTS = table(
     lstm_recall(),
     lstmn_prose(),
     lstm_prose(),
+    sat_soft(),
+    sat_hard(),
     *(luong(where, data) for data in DONE for where in WHERE),
     *map(luong_grammar, WHERE),
     *map(luong_everyday, WHERE),

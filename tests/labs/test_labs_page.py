@@ -105,6 +105,31 @@ def test_a_lab_far_away_fetches_nothing_until_it_comes_near(
     expect(quiet.locator("heed-lab textarea").first).to_have_value("the cat sleeps .")
 
 
+def test_what_follows_a_lab_stands_still_while_the_lab_shrinks_a_little(
+    quiet: Page, sheet: Callable[[str], str], lab: str
+) -> None:
+    quiet.goto(sheet(f"{lab}<p id='after'>after</p>"))
+    quiet.wait_for_selector(LIVE)
+
+    def after(height: int) -> float:
+        """How far below the top of the view the next paragraph begins."""
+        return quiet.evaluate(
+            """async (height) => {
+                const view = document.querySelector(".heed-view");
+                view.firstElementChild.style.height = `${height}px`;
+                await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+                const top = (element) => element.getBoundingClientRect().top;
+                return top(document.getElementById("after")) - top(view);
+            }""",
+            height,
+        )
+
+    tallest = after(1500)
+    assert after(1400) == after(1300) == tallest
+    assert after(1000) == pytest.approx(tallest - 500)
+    assert after(1100) == pytest.approx(tallest - 400)
+
+
 def test_labs_of_a_page_share_runtime_and_models(
     quiet: Page, sheet: Callable[[str], str], lab: str
 ) -> None:

@@ -269,6 +269,29 @@ def compare(trained: Trained, answer: dict[str, Any], wanted: Any, close: float 
         assert far(answer["weights"], wanted.weights) <= close
 
 
+def test_a_sentence_is_read_once_however_often_it_is_written(bench: Page) -> None:
+    readings = bench.evaluate(
+        """async () => {
+            const here = (name) => new URL(`labs/${name}`, location.href).href;
+            const { model } = await import(here("runtime.js"));
+            const { Translator } = await import(here("translator.js"));
+            const { sessions, ...parts } = await model("bahdanau_grammar");
+            let readings = 0;
+            const encoder = { run: (feeds) => (readings += 1, sessions.encoder.run(feeds)) };
+            const translator = new Translator({ ...parts, sessions: { ...sessions, encoder } });
+            const found = [];
+            for (const options of [{}, { temperature: 2 }, { width: 3 }]) {
+                await translator.translate(["yes", "."], options);
+                await translator.encode(["yes", "."]);
+                found.push(readings);
+            }
+            await translator.translate(["the", "cat"]);
+            return [...found, readings];
+        }"""
+    )
+    assert readings == [1, 1, 1, 2]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 9, 60])
 def test_a_seed_shuffles_alike(call: Callable[..., Any], count: int) -> None:
     for seed in (0, 1, 42, 2**31 + 5, 2**32 - 1):

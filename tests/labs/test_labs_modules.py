@@ -116,7 +116,7 @@ def test_ink_can_be_read_on_every_colour() -> None:
 
 def test_the_words_of_the_interface_are_flat_and_belong_to_somebody() -> None:
     words = json.loads((modules.FRONTEND / "strings.en.json").read_text("utf-8"))
-    prefixes = {*KINDS, "map", "page", "reading"}
+    prefixes = {*KINDS, "map", "page", "remarks"}
     assert all(isinstance(text, str) and text for text in words.values())
     assert {key.split(".")[0] for key in words} <= prefixes
 

@@ -74,6 +74,40 @@ def rgb(colour: str) -> str:
     return f"rgb({int(colour[1:3], 16)}, {int(colour[3:5], 16)}, {int(colour[5:], 16)})"
 
 
+# ------------------------------------------------------------------------ a triangle
+
+
+def test_a_row_ends_where_there_is_nothing_yet_to_be_looked_at(map: Map) -> None:
+    triangle = [[1.0], [0.4, 0.6], [0.0, 0.3, 0.7]]
+    map.show({"pick": True}, weights=triangle, key=["∅", "la", "maison"])
+    never = map.page.locator(".heed-cells td.heed-never")
+    places = never.evaluate_all("all => all.map((cell) => [cell.dataset.row, cell.dataset.column])")
+    assert places == [["0", "1"], ["0", "2"], ["1", "2"]]
+    assert map.cell(0, 2).get_attribute("data-weight") is None
+    assert map.cell(2, 0).get_attribute("data-weight") == "0.0000"
+    ground = "(cell) => getComputedStyle(cell).backgroundColor"
+    assert map.cell(0, 2).evaluate(ground) == "rgba(0, 0, 0, 0)"
+    assert map.cell(2, 0).evaluate(ground) == rgb(colour(0.0).background)
+    map.cell(1, 2).focus()
+    expect(map.says).to_have_text("writing ‘maison’, looks at ‘maison’ –, ‘la’ 0.60, ‘∅’ 0.40")
+    map.draw({"weights": [[0.2, 0.3, 0.5]] * 3, "key": ["∅", "la", "maison"]})
+    expect(never).to_have_count(0)
+    assert map.cell(0, 2).get_attribute("data-weight") == "0.5000"
+
+
+def test_a_lab_may_say_it_in_its_own_words(map: Map) -> None:
+    map.page.evaluate(
+        SHOW.replace("strings, label", 'own: "reading.map", strings, label'),
+        [
+            {"query": QUERY, "key": KEY, "weights": WEIGHTS},
+            {"row": 0},
+        ],
+    )
+    expect(map.says).to_have_text("reading ‘la’, looks at ‘the’ 0.90, ‘white’ 0.06")
+    expect(map.page.locator(".heed-axis-query")).to_have_text("reading")
+    expect(map.page.locator(".heed-legend-word")).to_have_text("weight")  # not said otherwise
+
+
 # ------------------------------------------------------------------------ colours
 
 

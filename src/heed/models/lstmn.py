@@ -22,10 +22,6 @@ from heed.scores import Additive
 
 # ------------------------------------------------------------------------------------ the layer
 
-CLOCK = 8
-"""Units that count words, where there is a clock: see ``LSTMN.wind_clock``."""
-
-
 @dataclass(frozen=True)
 class LSTMNState:
     """What was read so far. Slot 0 is the null slot, slot i belongs to step i.
@@ -77,10 +73,8 @@ class LSTMN(nn.Module):
     The tapes are empty before the first step, and the paper does not say what a softmax over
     nothing is. The authors' code starts them with a slot of zeros, a *null slot*.
     keep_null: it can be looked at for ever, as in their code; False: by the first step only, which
-        is as close as one gets to the tapes of Eq. 5.
+        is as close as one gets to the tapes of the paper.
     previous_summary: False leaves W_h̃ h̃_{t−1} out of the look, as the encoder in their code does.
-    clock: start out looking mostly at the last words, as an LSTM does, and not everywhere alike:
-        see ``wind_clock``. Not in the paper.
     """
 
     def __init__(
@@ -91,15 +85,9 @@ class LSTMN(nn.Module):
         d_align: int,
         keep_null: bool = True,
         previous_summary: bool = True,
-        clock: bool = False,
     ) -> None:
         super().__init__()
-        if clock and (d_state <= CLOCK or d_align < 2 * CLOCK):
-            raise ValueError(
-                f"a clock takes {CLOCK} units of d_state={d_state} and {2 * CLOCK} of "
-                f"d_align={d_align}, and d_state needs some more"
-            )
-        self.d_state, self.keep_null, self.clock = d_state, keep_null, clock
+        self.d_state, self.keep_null = d_state, keep_null
         self.previous_summary = previous_summary
         d_query = d_input + d_state if previous_summary else d_input
         self.score = Additive(d_q=d_query, d_k=d_state, d_hidden=d_align)
@@ -117,28 +105,6 @@ class LSTMN(nn.Module):
             self.gates_x.bias[self.d_state : 2 * self.d_state] = 1.0
         for parameter in self.score.parameters():
             nn.init.xavier_uniform_(parameter)
-        if self.clock:
-            self.wind_clock()
-
-    def wind_clock(self) -> None:
-        """Make a few units count the words, and let the look prefer a slot that counted further.
-
-        A slot does not know its place, so an untrained look is spread over all of them, and
-        what an LSTM has for nothing, the last memory, is a mean. These units add about 0.05 at each
-        word (i, f, o open, ĉ small) and the score reads them. It is where training starts, like
-        the forget gate's bias, and nothing that training could not change.
-        """
-        d, count = self.d_state, slice(0, CLOCK)
-        with torch.no_grad():
-            for gate, bias in enumerate((3.0, 5.0, 0.05, 3.0)):  # i, f, ĉ, o
-                rows = slice(gate * d, gate * d + CLOCK)
-                self.gates_x.bias[rows] = bias
-                self.gates_x.weight[rows] *= 0.1
-                self.gates_h.weight[rows] = 0.0
-            readers = slice(0, 2 * CLOCK)
-            self.score.U.weight[readers, count] = 0.16
-            self.score.W.weight[readers] *= 0.1
-            self.score.v.weight[0, readers] = 2.0
 
     def start(
         self, h: Float[Tensor, "batch d_state"], c: Float[Tensor, "batch d_state"]
@@ -362,7 +328,7 @@ class LSTMNLanguageConfig:
     d_align: width of v (the paper does not say)
     tie_output: let the output layer be the embedding (Press & Wolf 2017); where the widths differ
         a matrix between them makes up for it. Not in the paper.
-    keep_null, previous_summary, clock: see ``LSTMN``
+    keep_null, previous_summary: see ``LSTMN``
     """
 
     vocab: int
@@ -372,7 +338,6 @@ class LSTMNLanguageConfig:
     tie_output: bool = True
     keep_null: bool = True
     previous_summary: bool = True
-    clock: bool = False
     dropout: float = 0.0
 
 
@@ -434,7 +399,6 @@ class LSTMNLanguageModel(nn.Module):
             d_align=config.d_align,
             keep_null=config.keep_null,
             previous_summary=config.previous_summary,
-            clock=config.clock,
         )
 
     def start(self, batch: int) -> LSTMNState:

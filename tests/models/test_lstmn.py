@@ -263,24 +263,6 @@ def test_without_the_summary_term_it_is_the_authors_encoder():
     assert_close(whole(x).h, without(x).h, rtol=0, atol=1e-12)
 
 
-def test_a_clock_makes_an_untrained_look_prefer_the_last_word():
-    x = torch.randn(B, 12, D_X)
-    shares = {}
-    for clock in (True, False):
-        layer = LSTMN(d_input=D_X, d_state=17, d_align=19, clock=clock)
-        shares[clock] = layer(x).weights[:, 1:].diagonal(offset=1, dim1=1, dim2=2)
-    assert shares[True].mean() > 0.5
-    assert shares[False].mean() < 0.3
-
-
-def test_a_clock_needs_units_to_spare():
-    with pytest.raises(ValueError, match="8 units of d_state=8 and 16 of d_align=16"):
-        LSTMN(d_input=D_X, d_state=8, d_align=16, clock=True)
-
-
-# ------------------------------------------------------------------ tapes, state, padding
-
-
 def test_the_null_slot_stays_or_leaves_as_told():
     x = torch.randn(B, TEXT, D_X).double()
     stays = shaken(LSTMN(d_input=D_X, d_state=D, d_align=D_A))

@@ -22,6 +22,7 @@ from heed.scores import Additive
 
 # ------------------------------------------------------------------------------------ the layer
 
+
 @dataclass(frozen=True)
 class LSTMNState:
     """What was read so far. Slot 0 is the null slot, slot i belongs to step i.

@@ -397,7 +397,7 @@ def luong_everyday(attention: Where) -> Experiment:
     )
 
 
-ON_PROSE = TrainConfig(steps=2_400, batch_size=64, lr=1e-2, warmup=100, precision="bfloat16")
+ON_PROSE = TrainConfig(steps=4_800, batch_size=64, lr=1e-2, warmup=100, precision="bfloat16")
 ON_RECALL = TrainConfig(steps=2_000, batch_size=64, lr=3e-3, warmup=100)
 
 

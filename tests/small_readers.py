@@ -80,15 +80,16 @@ def published(folder: Path, task: Reading, *, exported: bool = True) -> list[Tra
 def untrained() -> tuple[TrainedReader, TrainedReader]:
     """Both without any file."""
     vocabulary = few().vocabulary
-    blank = {field.name: (get_origin(field.type) or field.type)() for field in fields(Card)}
+    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
+    blank = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     ours, theirs = (
         TrainedReader(
-            model=lively(row.build.args[0], row.config(vocab=len(vocabulary))),
-            card=Card(**blank | {"experiment": row.name}),  # type: ignore[arg-type]
+            model=lively(kind, row.config(vocab=len(vocabulary))),
+            card=Card(**blank | {"experiment": row.name}),
             folder=Path(),
             vocabulary=vocabulary,
         )
-        for row in (ROW, RIVAL)
+        for row, kind in ((ROW, LSTMNLanguageModel), (RIVAL, LSTMLanguageModel))
     )
     return ours, theirs

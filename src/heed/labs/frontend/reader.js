@@ -1,5 +1,5 @@
-// A language model in the page: one ONNX graph, a step from a word to the next. Tests compare it with
-// PyTorch, number for number.
+// A language model in the page: one ONNX graph, a step from a word to the next. Tests compare it
+// with PyTorch, number for number.
 //
 //   new Reader({ort, manifest, words, sessions})      readers.js makes them
 //       .name, .attends
@@ -80,7 +80,8 @@ export class Reader {
     if (!may) given.null = false;
     if (look !== "own") {
       // Without the null slot it is left out; before the first word there is no other one.
-      const first = may && this.#manifest.controls.null?.neutral !== false ? 0 : Math.min(1, slots - 1);
+      const kept = may && this.#manifest.controls.null.neutral;
+      const first = kept ? 0 : Math.min(1, slots - 1);
       given.force = true;
       given.forced = Float32Array.from({ length: slots }, (_, k) => {
         if (look === "last") return Number(k === slots - 1);

@@ -81,12 +81,12 @@ def untrained() -> tuple[TrainedReader, TrainedReader]:
     """Both without any file."""
     vocabulary = few().vocabulary
     kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank = {name: kind() for name, kind in kinds.items()}
+    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     ours, theirs = (
         TrainedReader(
             model=lively(kind, row.config(vocab=len(vocabulary))),
-            card=Card(**blank | {"experiment": row.name}),
+            card=Card(**{**blank, "experiment": row.name}),
             folder=Path(),
             vocabulary=vocabulary,
         )

@@ -57,7 +57,7 @@ RIVAL = replace(
 
 def few() -> Reading:
     """A few sentences of the prose, and some hundred words."""
-    prose = ROW.data.load()
+    prose = ProseData(words=WORDS).load()
     return Reading(
         replace(prose, train=prose.train[:200], valid=prose.valid[:20], test=prose.test[:40])
     )

@@ -346,7 +346,11 @@ def luong(attention: Where, data: Letters) -> Experiment:
 
 
 def luong_grammar(attention: Where) -> Experiment:
-    """About as large as ``bahdanau_grammar``, on the same sentences, for as many steps."""
+    """About as large as ``bahdanau_grammar``, on the same sentences, for as many steps.
+
+    The encoder reads back to front, as in the paper's Table 1 from the second row on. Front to
+    back, the vector of *this* has not heard of the noun that says how it ends in French.
+    """
     against = "luong_global_grammar"
     return Experiment(
         name=f"luong_{attention}_grammar",
@@ -359,6 +363,7 @@ def luong_grammar(attention: Where) -> Experiment:
             d_hidden=128,
             d_align=64,
             D=10,
+            reverse_source=True,
             dropout=0.1,
             attention=attention,
         ),
@@ -386,6 +391,7 @@ def luong_everyday(attention: Where) -> Experiment:
             d_hidden=224,
             d_align=128,
             D=10,
+            reverse_source=True,
             tie_output=True,
             dropout=0.15,
             attention=attention,

@@ -132,7 +132,7 @@ def test_what_a_step_takes_stands_in_the_last_column(shelf):
     assert shown["text/plain"] == str(found)
     page = shown["text/markdown"].splitlines()
     assert page[0] == "|  | parameters | seeds | bleu | step |"
-    assert page[3] == f"| {NAMES[1]} | 1,234 | 3* | 81.0 ± 1.0 | 3.00 ± 0.00 |"
+    assert page[3] == f"| {NAMES[1]} | 1,234 | 3* | 81.0\u00a0±\u00a01.0 | 3.00\u00a0±\u00a00.00 |"
     assert page[-1] == "\\" + unfinished
 
 

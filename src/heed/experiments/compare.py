@@ -162,7 +162,9 @@ class Comparison:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         header, *rows = self._table
-        lines = [header, ["---", *("---:" for _ in header[1:])], *rows]
+        names = [title.replace("_", " ") for title in header]  # a narrow page can break them
+        numbers = [[cell.replace(" ± ", "\u00a0±\u00a0") for cell in row] for row in rows]
+        lines = [names, ["---", *("---:" for _ in header[1:])], *numbers]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         notes = "".join(f"\n\n{note}".replace("\n* ", "\n\\* ") for note in self._notes)
         return {"text/plain": str(self), "text/markdown": table + notes}

@@ -502,6 +502,20 @@ def test_shallow_fusion_leaves_the_memory_alone():
     assert_close(state.tape[:, 1:], torch.cat([read.h, read.c], dim=-1), rtol=0, atol=1e-12)
 
 
+def test_the_authors_encoder_can_be_had_in_a_translator(translator):
+    """W_h̃ of the encoder set to zero and left out are the same; the decoder keeps its own."""
+    config = replace(translator.config, encoder_previous_summary=False)
+    without = shaken(LSTMNTranslator(config))
+    given = batch_of(LENGTHS)
+    with torch.no_grad():
+        for name, parameter in without.named_parameters():
+            source = translator.get_parameter(name)
+            parameter.copy_(source[:, :D_X] if name == "encoder.score.W.weight" else source)
+        assert not torch.allclose(translator(*given).logits, without(*given).logits)
+        translator.encoder.score.W.weight[:, D_X:] = 0.0
+    assert_close(translator(*given).logits, without(*given).logits, rtol=0, atol=1e-12)
+
+
 def test_a_beam_may_drop_double_and_reorder_rows(translator):
     source, lengths, target_in = batch_of(LENGTHS)
     assert isinstance(translator, Translator)

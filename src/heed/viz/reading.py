@@ -6,7 +6,6 @@ before.
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -144,39 +143,6 @@ def reach_picture(reach: Reach) -> Picture:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sought:
-    """What one word looked at first, over some sentences.
-
-    back: how many words back, in the mean; looks at the null slot do not count
-    """
-
-    word: str
-    times: int
-    back: float
-    at: Counter[str]
-
-
-def sought(traces: Iterable[AttentionTrace], *, least: int = 8) -> list[Sought]:
-    """For each word that was read at least so often, what it looked at most; the words that look
-    farthest back come first."""
-    at: dict[str, Counter[str]] = {}
-    far: dict[str, list[int]] = {}
-    for trace in traces:
-        for t, row in enumerate(trace.weights[0]):
-            if t == 0:
-                continue
-            word, best = trace.query.labels[t], int(row.argmax())
-            at.setdefault(word, Counter())[trace.key.labels[best]] += 1
-            far.setdefault(word, []).extend([t + 1 - best] if best else [])
-    found = [
-        Sought(word=word, times=seen.total(), back=sum(far[word]) / len(far[word]), at=seen)
-        for word, seen in at.items()
-        if seen.total() >= least and far[word]
-    ]
-    return sorted(found, key=lambda each: (-each.back, each.word))
-
-
 # ---------------------------------------------------------------------------- tapes torn off
 
 
@@ -185,16 +151,13 @@ def perplexity(
     sentences: Sequence[Sentence],
     *,
     last: int | None = None,
-    null: bool = True,
 ) -> float:
     """Perplexity of a reader, a word and an end at a time, with part of its tape out of sight.
 
-    last: it may look at so many of the last slots; ``None``: at all of them
-    null: it may look at the null slot, whatever ``last`` says
+    last: it may look at the null slot and at so many of the last ones; ``None``: at all of them
     """
     model: Any = reader.model
-    torn = last is not None or not null
-    if torn and not isinstance(model, LSTMNLanguageModel):
+    if last is not None and not isinstance(model, LSTMNLanguageModel):
         raise ValueError(f"{reader.card.experiment} has no tape to tear")
     if last is not None and last < 1:
         raise ValueError(f"last={last}: a reader needs at least one slot to go on from")
@@ -203,9 +166,8 @@ def perplexity(
         for chosen in rows.lengths.argsort().split(128):
             tokens, _ = rows.padded(chosen)
             wanted = tokens[:, 1:]
-            logits = (
-                _logits(model, tokens[:, :-1], last, null) if torn else model(tokens[:, :-1]).logits
-            )
+            read = tokens[:, :-1]
+            logits = model(read).logits if last is None else _logits(model, read, last)
             p = logits.float().log_softmax(dim=-1)
             real = wanted != PAD
             nats -= p.gather(2, wanted.unsqueeze(2)).squeeze(2)[real].sum().item()
@@ -213,25 +175,22 @@ def perplexity(
     return math.exp(nats / words)
 
 
-def _logits(model: LSTMNLanguageModel, tokens: Tensor, last: int | None, null: bool) -> Tensor:
+def _logits(model: LSTMNLanguageModel, tokens: Tensor, last: int) -> Tensor:
     """``LSTMNLanguageModel.step`` over a text, with slots hidden before each look."""
     state, found = model.start(len(tokens)), []
     for token in tokens.unbind(1):
         x = model.words.read(token)
-        summary, memory, _ = model.lstmn.look(_sees(state, last, null), x)
+        summary, memory, _ = model.lstmn.look(_sees(state, last), x)
         h, c = memorise(model.lstmn.gates_x(x) + model.lstmn.gates_h(summary), memory)
         state = model.lstmn.write(state, h, c, summary)
         found.append(model.words.write(h))
     return torch.stack(found, dim=1)
 
 
-def _sees(state: LSTMNState, last: int | None, null: bool) -> LSTMNState:
+def _sees(state: LSTMNState, last: int) -> LSTMNState:
     slots = state.keep.shape[1]
     place = torch.arange(slots)
-    seen = torch.ones(slots, dtype=torch.bool) if last is None else place >= slots - last
-    if slots > 1:  # before the first word is read there is nothing else
-        seen = seen | (place == 0) if null else seen & (place > 0)
-    return replace(state, keep=state.keep & seen)
+    return replace(state, keep=state.keep & ((place >= slots - last) | (place == 0)))
 
 
 def window_picture(

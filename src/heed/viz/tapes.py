@@ -1,21 +1,13 @@
-"""The wiring of an LSTMN beside a second tape, maps beside each other, and what a tape costs."""
+"""The map of a reader with a tape, and the wiring of an LSTMN beside a second one."""
 
-import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection
 
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from torch import Tensor, nn
 
-from heed.models.lstmn import LSTMN
 from heed.trace import AttentionTrace
-from heed.viz.cost import storage
-from heed.viz.heatmap import INK, RING, Picture, draw_map, picture, plain_axes, ring, spoken
-from heed.viz.length import STYLES
+from heed.viz.heatmap import INK, RING, Picture, draw_map, picture, ring, spoken
 
 SOURCE, TARGET = "#2f80d0", "#8a63b8"
 
@@ -116,104 +108,3 @@ def tape_map(
 def _read_out(trace: AttentionTrace) -> str:
     """``spoken``, for who reads and does not write."""
     return spoken(trace).replace("writing '", "reading '")
-
-
-def side_by_side(maps: Mapping[str, AttentionTrace], *, cell: float = 0.3) -> Picture:
-    """Maps next to each other, each under its name, on one colour scale."""
-    if not maps:
-        raise ValueError("no map, no picture")
-    shapes = [trace.weights[0].shape for trace in maps.values()]
-    widths = [columns for _, columns in shapes]
-    size = (sum(widths) * cell + 1.5 * len(maps), max(rows for rows, _ in shapes) * cell + 1.6)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(1, len(maps), squeeze=False, width_ratios=widths)[0]
-    for axes, (name, trace) in zip(grid, maps.items(), strict=True):
-        draw_map(axes, trace)
-        axes.set_title(name, color=INK)
-    return picture(figure, " ".join(f"{name}: {_read_out(trace)}" for name, trace in maps.items()))
-
-
-# --------------------------------------------------------------------------------------- cost
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadingCost:
-    """Reading ``length`` words once, to learn from them: forwards, and the gradient back.
-
-    seconds: the fastest of some runs; another machine, another number
-    kept: bytes that the forward pass leaves for the backward pass, parameters and input not
-        counted; what ``nn.LSTM`` hides from autograd in one block counts, too
-    """
-
-    length: int
-    seconds: float
-    kept: int
-
-
-def measure_reading(
-    layer: LSTMN | nn.LSTM, *, length: int, batch: int = 4, runs: int = 3
-) -> ReadingCost:
-    """Time and memory of a layer on random vectors."""
-    d = layer.input_size if isinstance(layer, nn.LSTM) else layer.gates_x.in_features
-    x = torch.randn(batch, length, d, requires_grad=True)
-    taken = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        _read(layer, x).sum().backward()
-        taken.append(time.perf_counter() - began)
-    return ReadingCost(length=length, seconds=min(taken), kept=_kept(layer, x))
-
-
-def _read(layer: Any, x: Tensor) -> Tensor:
-    return layer(x)[0] if isinstance(layer, nn.LSTM) else layer(x).h
-
-
-def _kept(layer: Any, x: Tensor) -> int:
-    known = {storage(each) for each in (x, *layer.parameters())}
-    saved: dict[int, int] = {}
-
-    def note(tensor: Tensor) -> Tensor:
-        if storage(tensor) not in known:
-            saved[storage(tensor)] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        held = _read(layer, x)  # or a freed storage could lend its address to the next one
-    del held
-    return sum(saved.values())
-
-
-def reading_cost(costs: Mapping[str, Sequence[ReadingCost]]) -> Picture:
-    """Time and memory for one word against the length of the text, a line a layer."""
-    figure = Figure(figsize=(7.8, 3.2), layout="constrained")
-    time_axes, memory_axes = figure.subplots(1, 2)
-    said = []
-    for (name, line), style in zip(costs.items(), STYLES, strict=False):
-        lengths = [each.length for each in line]
-        microseconds = [each.seconds / each.length * 1e6 for each in line]
-        kilobytes = [each.kept / each.length / 1e3 for each in line]
-        for axes, values in ((time_axes, microseconds), (memory_axes, kilobytes)):
-            axes.plot(lengths, values, markersize=4, linewidth=1.8, **style)
-            axes.annotate(
-                name,
-                (lengths[-1], values[-1]),
-                xytext=(7, 0),
-                textcoords="offset points",
-                color=style["color"],
-                va="center",
-            )
-        said.append(
-            f"{name} keeps {kilobytes[0]:.0f} kB a word at length {lengths[0]} "
-            f"and {kilobytes[-1]:.0f} kB a word at {lengths[-1]}"
-        )
-    for axes in (time_axes, memory_axes):
-        axes.set_xlabel("words in the text")
-        axes.set_ylim(bottom=0)
-        plain_axes(axes)
-    time_axes.set_ylabel("microseconds a word")
-    memory_axes.set_ylabel("kB a word, kept for\nthe backward pass")
-    return picture(
-        figure,
-        "Cost of a word against the length of the text. Left: time to read it and to learn from "
-        f"it; right: memory. {'; '.join(said)}. Times differ from machine to machine.",
-    )

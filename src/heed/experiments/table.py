@@ -290,6 +290,14 @@ def bahdanau_score(score: ScoreName) -> Experiment:
     The widths are such that a dot product is possible: d_state = 2 d_encoder.
     """
     longest = ShortGrammarData().drawn.longest
+    claims: dict[str, tuple[Claim, ...]] = {
+        "location_base": (Claim(metric="bleu_longer", at_most=0.5, times="bleu_inside"),),
+        "unit_content_base": (
+            Claim(
+                metric="bleu_inside", at_most=0.5, times="bahdanau_content_base_short:bleu_inside"
+            ),
+        ),
+    }
     return Experiment(
         name=f"bahdanau_{score}_short",
         chapter="04_scores",
@@ -308,6 +316,7 @@ def bahdanau_score(score: ScoreName) -> Experiment:
         ),
         data=ShortGrammarData(),
         train=replace(ON_GRAMMAR, steps=2_500),
+        claims=claims.get(score, ()),
         # Rounded to a byte, the first would write other words, and the second would be farther
         # from PyTorch than rounding errors explain.
         page_bytes=950_000 if score in ("unit_content_base", "additive") else 560_000,

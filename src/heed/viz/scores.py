@@ -376,7 +376,7 @@ Plain = Callable[[Tensor, Tensor], Tensor]
 
 
 def prices(
-    rivals: Mapping[str, tuple[Score, Plain]], *, length: int, d: int, runs: int = 15
+    rivals: Mapping[str, tuple[Score, Plain]], *, length: int, d: int, runs: int = 60
 ) -> dict[str, Price]:
     """What each score costs for ``length`` queries and as many keys ``d`` wide, beside a plain
     expression ``(queries, keys) -> scores`` with the same weights.

@@ -26,7 +26,6 @@ from heed.viz.window import (
     right_when_beside,
     seen,
     share_inside,
-    split_looks,
     step_cost,
     three_stages,
     windows,
@@ -157,10 +156,6 @@ def test_looks_beside_are_counted_with_their_direction():
     trained = untrained("local_m", D=1)
     trained.model.attention = Pointed(Dot(), [2, 2, 1, 0])
     assert beside(trained, [BACK]) == {0: 1, 1: 2}
-    trained.model.attention = Pointed(Dot(), [2, 2, 1, 0])
-    assert split_looks(trained, [BACK], off=1) == {"linked": 0.0, "beside": 1.0}
-    trained.model.attention = Pointed(Dot(), [2, 1, 0, 0])
-    assert math.isnan(split_looks(trained, [BACK], off=1)["linked"])
 
 
 def test_pointing_puts_all_weight_on_the_next_key():

@@ -229,23 +229,6 @@ def beside(trained: Trained, pairs: Sequence[Pair]) -> Counter[int]:
     return found
 
 
-def split_looks(trained: Trained, pairs: Sequence[Pair], *, off: int) -> dict[str, float]:
-    """Of the words that look first ``off`` to the right of the linked one: the mean weight of the
-    linked word, and of the one beside it. NaN if there are none."""
-    linked, other = [], []
-    for pair in pairs:
-        rows = gold_map(trained, pair).weights[0]
-        for i, j in sorted(pair.sure):
-            if int(rows[j].argmax()) == i + off:
-                linked.append(float(rows[j, i]))
-                other.append(float(rows[j, i + off]))
-    empty = float("nan")
-    return {
-        "linked": float(np.mean(linked)) if linked else empty,
-        "beside": float(np.mean(other)) if other else empty,
-    }
-
-
 class Pointed(nn.Module):
     """In place of a model's attention: all weight on one key a step, the keys given beforehand."""
 

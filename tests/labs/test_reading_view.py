@@ -15,7 +15,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
-from reader import PATIENCE, serious
+from reader import PATIENCE, ROOT, serious
 from reading import NASTY, LabOnPage
 from small_readers import RIVAL, ROW, few, lively, published
 
@@ -265,10 +265,8 @@ class OnPage(LabOnPage):
 @pytest.fixture(scope="module")
 def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The small models beside the shipped ones."""
-    from conftest import VENDOR
-
     out = tmp_path_factory.mktemp("out")
-    copy_assets(out, [ROW.name, RIVAL.name], vendor=VENDOR, trained=folder)
+    copy_assets(out, [ROW.name, RIVAL.name], vendor=ROOT / "book" / "_vendor", trained=folder)
     for row in (ROW, RIVAL):
         shutil.copytree(out / "models" / row.name, assets / "models" / row.name)
     yield

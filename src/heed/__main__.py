@@ -103,7 +103,7 @@ def list_experiments() -> None:
     from heed.experiments.table import EXPERIMENTS
 
     wide = max(map(len, EXPERIMENTS)) + 2
-    typer.echo(f"{'experiment':{wide + 2}}{'main number':15}{'on':15}weights")
+    typer.echo(f"{'experiment':{wide + 2}}{'main number':16}{'on':14}weights")
     for chapter in sorted({experiment.chapter for experiment in EXPERIMENTS.values()}):
         typer.echo(f"\n{chapter}")
         for experiment in EXPERIMENTS.values():
@@ -111,7 +111,7 @@ def list_experiments() -> None:
                 continue
             number, weights, fault = standing(experiment)
             data = data_name(experiment.data)
-            typer.echo(f"  {experiment.name:{wide}}{number:15}{data:15}{weights}")
+            typer.echo(f"  {experiment.name:{wide}}{number:16}{data:14}{weights}")
             for line in textwrap.wrap(fault or experiment.title, WIDE - 4):
                 typer.echo(f"    {line}")
     typer.echo(LEGEND)

@@ -651,7 +651,7 @@ def test_another_corpus_is_refused(trained, tiny):
 def test_a_model_of_another_kind_is_refused():
     with pytest.raises(
         ExportError,
-        match=r"a Linear cannot be exported; Bahdanau, .* and LSTMLanguageModel can",
+        match=r"a Linear cannot be exported; Bahdanau, .* and ShowAttendTell can",
     ):
         family_of(nn.Linear(2, 2))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from heed.data.captions import Captions
 from heed.data.vocabulary import EOS, SPECIALS, Vocabulary
 from heed.evaluation.decoding import Weights, answering, beam, device_of, greedy
 from heed.models.show_attend_tell import (
-    Look,
+    Looking,
     Seen,
     ShowAttendTell,
     TellOutput,
@@ -76,9 +77,9 @@ class Gallery:
     So greedy search and beams, written for sentences, work on pictures. ``said`` keeps every step.
     """
 
-    model: ShowAttendTell
+    model: Any
     seen: Seen
-    look: Look | None = None
+    look: Looking | None = None
     said: list[TellStep] = field(default_factory=list)
 
     def sentences(self) -> tuple[Int[Tensor, "batch 1"], Int[Tensor, " batch"]]:
@@ -117,7 +118,7 @@ def describe(
     vocabulary: Vocabulary,
     *,
     width: int = 1,
-    look: Look | None = None,
+    look: Looking | None = None,
     batch_size: int = 128,
 ) -> list[Caption]:
     """A caption of each picture, by greedy search or a beam; ``look`` as in ``step``."""

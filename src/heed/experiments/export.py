@@ -1,9 +1,9 @@
 """``python -m heed export NAME``: a shipped model for the page, or one line why not.
 
 Beside the weights come the graphs (see ``heed.experiments.graphs``): ``encoder.onnx`` and
-``decoder.onnx`` of a translator, ``step.onnx`` of a language model. And ``export.json``, which says
-what they are made from, how to run them, which files a page needs for that, and how far they are
-from PyTorch. Nothing is written unless all bars hold:
+``decoder.onnx`` of a model that writes, ``step.onnx`` of one that reads. And ``export.json``, which
+says what they are made from, how to run them, which files a page needs for that, and how far they
+are from PyTorch. Nothing is written unless all bars hold:
 
 - the graphs compute what PyTorch computes from the same numbers, within 1e-4 (more only where
   PyTorch's own float32 is no closer to its float64, see ``Parity.bars``);
@@ -24,8 +24,14 @@ import torch
 from torch import Tensor, nn
 
 from heed.experiments.cards import compact
-from heed.experiments.checkpoint import checked, checksum, fill
-from heed.experiments.exported import Exported, ExportedReader, opened, require_tools
+from heed.experiments.checkpoint import checked, checksum, fill, tensors
+from heed.experiments.exported import (
+    Exported,
+    ExportedReader,
+    ExportedTeller,
+    opened,
+    require_tools,
+)
 from heed.experiments.files import sha256, write_by_rename
 from heed.experiments.graphs import OPSET, ExportError, Stored, family_of, pack
 from heed.experiments.manifest import MANIFEST, WEIGHTS, read_manifest
@@ -40,6 +46,7 @@ __all__ = [
     "WEIGHTS",
     "Exported",
     "ExportedReader",
+    "ExportedTeller",
     "Parity",
     "as_exported",
     "compare",
@@ -60,8 +67,8 @@ NODES = 40_000
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """How far the graphs are from PyTorch, on held-out sentences: translators are made to write the
-    gold words, language models to read them.
+    """How far the graphs are from PyTorch, on held-out sentences or pictures: who writes is made to
+    write the gold words, who reads to read them.
 
     lengths: of the sentences that are read, without repeats; words: those that were predicted
     logits, weights: largest difference from PyTorch with the same rounded numbers
@@ -210,8 +217,8 @@ def export(
 def _rounded(model: nn.Module, parameters: Mapping[str, Stored]) -> nn.Module:
     """The model with its parameters as stored; the model itself, if that changes nothing."""
     values = {name: torch.from_numpy(stored.values()) for name, stored in parameters.items()}
-    exact = dict(model.named_parameters())
-    if all(torch.equal(values[name], exact[name]) for name in exact):
+    exact = dict(tensors(model))
+    if all(torch.equal(values[name], each.float()) for name, each in exact.items()):
         return model
     other = copy.deepcopy(model)
     fill(other, values, where="the stored parameters")
@@ -224,7 +231,7 @@ def as_exported(trained: Trained) -> Trained:
     kind_of = {name: kind for kind, names in kinds.items() for name in names}
     parameters = {
         name: Stored.of(values.detach().numpy(), kind_of[name])
-        for name, values in trained.model.named_parameters()
+        for name, values in tensors(trained.model)
     }
     model = _rounded(trained.model, parameters)
     numbers = trained.numbers if trained.changed else checksum(model)

@@ -8,16 +8,24 @@ from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from heed.experiments.graphs import FAMILIES, ExportError, Family, ReadingFamily, family_of
+from heed.experiments.graphs import (
+    FAMILIES,
+    ExportError,
+    Family,
+    ReadingFamily,
+    TellingFamily,
+    family_of,
+)
 from heed.experiments.graphs.lstmn import Begin
 from heed.experiments.manifest import read_manifest
 from heed.models.lstmn import LanguageOutput
+from heed.models.show_attend_tell import TellOutput, TellStep
 from heed.models.translator import DecoderOutput, StepOutput
 
 F = TypeVar("F")
@@ -64,16 +72,20 @@ class Session:
         feeds = dict(known)
         for name, value in {**self.neutral, **(controls or {})}.items():
             kind, axes = self.settings[name]
-            shape = [(sizes or {})[axis] for axis in axes]
+            shape = [axis if isinstance(axis, int) else (sizes or {})[axis] for axis in axes]
             feeds[name] = torch.as_tensor(value).to(kind).expand(shape)
         found = self.runtime.run(None, {name: feeds[name].numpy() for name in self.inputs})
         names = (each.name for each in self.runtime.get_outputs())
         return {name: torch.from_numpy(values) for name, values in zip(names, found, strict=True)}
 
     @property
-    def settings(self) -> dict[str, tuple[torch.dtype, list[str]]]:
+    def settings(self) -> dict[str, tuple[torch.dtype, list[str | int]]]:
         """Type and axes of each control."""
-        kinds = {"tensor(float)": torch.float32, "tensor(bool)": torch.bool}
+        kinds = {
+            "tensor(float)": torch.float32,
+            "tensor(bool)": torch.bool,
+            "tensor(int64)": torch.int64,
+        }
         return {name: (kinds[self.inputs[name][0]], self.inputs[name][1]) for name in self.neutral}
 
     def signature(self) -> dict[str, dict[str, list[Any]]]:
@@ -92,6 +104,8 @@ class Exported:
     controls by name; ``neutral`` is what they are without.
     """
 
+    kind: ClassVar[type[Family]] = Family
+
     def __init__(
         self, family: Family, encoder: bytes, decoder: bytes, neutral: Mapping[str, Any]
     ) -> None:
@@ -102,12 +116,12 @@ class Exported:
     def read(cls, folder: Path) -> "Exported":
         """The export in a folder, if it is whole and belongs to the weights beside it."""
         manifest = read_manifest(folder)
-        family = _family(manifest, Family)
+        family = _family(manifest, cls.kind)
         encoder, decoder = ((folder / f"{x}.onnx").read_bytes() for x in ("encoder", "decoder"))
         return cls(family, encoder, decoder, _neutral(manifest))
 
     @property
-    def settings(self) -> dict[str, tuple[torch.dtype, list[str]]]:
+    def settings(self) -> dict[str, tuple[torch.dtype, list[str | int]]]:
         """Type and axes of each control."""
         return self.decoder.settings
 
@@ -166,6 +180,54 @@ class Exported:
             torch.stack(logits, 1),
             {"cross": torch.stack(weights, 1).unsqueeze(1)} if weights else {},
             torch.stack(places, 1) if places else None,
+        )
+
+
+class ExportedTeller(Exported):
+    """The two graphs of a model that describes pictures, behind the model's own interface."""
+
+    kind = TellingFamily
+
+    def encode(self, pictures: Float[Tensor, "batch 3 row column"]) -> Any:  # type: ignore[override]
+        """Look at the pictures once."""
+        return self.family.encoded(**self.encoder({"pixels": pictures}))
+
+    def step(
+        self,
+        state: Any,
+        token: Int[Tensor, " batch"],
+        encoded: Any,
+        *,
+        look: None = None,
+        **controls: Any,
+    ) -> tuple[Any, TellStep]:
+        """One word on; ``look`` is as it is at rest, and ``place`` among the controls another."""
+        known = {"annotations": encoded.annotations, "prepared": encoded.prepared}
+        known |= {field.name: getattr(state, field.name) for field in fields(state)}
+        found = self.decoder(known | {"token": token}, {"batch": len(token)}, controls)
+        moved = {name: found[f"next_{name}"] for name in self.family.state_fields()}
+        parts = (found[name] for name in ("logits", "weights", "glimpse", "gate"))
+        logits, weights, glimpse, gate = parts
+        return self.family.state(**moved), TellStep(logits, weights, glimpse=glimpse, gate=gate)
+
+    def __call__(  # type: ignore[override]
+        self, pictures: Float[Tensor, "batch 3 row column"], target_in: Int[Tensor, "batch step"]
+    ) -> TellOutput:
+        """Teacher forcing, step by step."""
+        encoded = self.encode(pictures)
+        state, steps = self.start(encoded), []
+        for token in target_in.unbind(1):
+            state, out = self.step(state, token, encoded)
+            steps.append(out)
+
+        def every(name: str) -> Tensor:
+            return torch.stack([getattr(out, name) for out in steps], 1)
+
+        return TellOutput(
+            every("logits"),
+            {"cross": every("weights").unsqueeze(1)},
+            glimpses=every("glimpse"),
+            gates=every("gate"),
         )
 
 
@@ -253,12 +315,13 @@ def opened(model: nn.Module, graphs: Mapping[str, bytes]) -> Exported | Exported
     neutral = family.controls(config)
     if isinstance(family, ReadingFamily):
         return ExportedReader(family, graphs["step"], family.begin(config), neutral)
-    return Exported(family, graphs["encoder"], graphs["decoder"], neutral)
+    kind = ExportedTeller if isinstance(family, TellingFamily) else Exported
+    return kind(family, graphs["encoder"], graphs["decoder"], neutral)
 
 
 def _family(manifest: Mapping[str, Any], kind: type[F]) -> F:
     family = FAMILIES[manifest["model"]]
-    if not isinstance(family, kind):
+    if type(family) is not kind:
         raise ExportError(f"the graphs of a {manifest['model']} are run in another way")
     return family
 

@@ -1,5 +1,5 @@
-"""What a model is compared on before its graphs are written: held-out sentences, asked in each way
-that a page asks. PyTorch and the graphs go through the same trial.
+"""What a model is compared on before its graphs are written: held-out sentences or pictures, asked
+in each way that a page asks. PyTorch and the graphs go through the same trial.
 """
 
 import itertools
@@ -9,14 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from heed.data.batches import Batch, encode_batch
 from heed.data.corpora import Corpus
 from heed.data.pairs import Pair
 from heed.data.prose import Prose, Sentence, from_short_to_long
 from heed.data.vocabulary import BOS, PAD
-from heed.evaluation.decoding import translate
+from heed.evaluation.captions import LONGEST as LONGEST_CAPTION
+from heed.evaluation.captions import Gallery
+from heed.evaluation.decoding import greedy, translate
+from heed.experiments.captioning import TESTS, Describing, pixels
 from heed.experiments.graphs import ExportError
 from heed.experiments.language import Reading
 from heed.experiments.tasks import Task
@@ -63,6 +66,8 @@ def trial_of(task: Task) -> Trial:
         return Translations(task.corpus)
     if isinstance(task, Reading):
         return Readings(task.prose)
+    if isinstance(task, Describing):
+        return Pictures(task)
     raise ExportError(f"it is not known how to compare what comes of {type(task).__name__}")
 
 
@@ -196,3 +201,54 @@ def _looks(
 ) -> Float[Tensor, " look"]:
     """The slots that there were at each step: step t, counted from 0, has t + 1 of them."""
     return weights[torch.arange(weights.shape[1]) <= steps[:, None]]
+
+
+# ------------------------------------------------------------------------------- describing
+
+
+class Pictures:
+    """Pictures of both tests; the model is made to write the right captions, then left to itself.
+
+    lengths: of the captions
+    """
+
+    def __init__(self, task: Describing, *, each: int = 24) -> None:
+        scenes = [task.data.held_out_scenes(test) for test in TESTS]
+        self.vocabulary = task.vocabulary
+        self.rows = [
+            row[:length]
+            for drawn in scenes
+            for row, length in zip(
+                drawn.captions.words[:each], drawn.captions.lengths[:each].tolist(), strict=True
+            )
+        ]
+        self.pictures = pixels(torch.cat([drawn.pictures[:each] for drawn in scenes]))
+        self.lengths = [len(row) - 2 for row in self.rows]
+
+    def together(self, model: Any) -> Answers:
+        words = torch.nn.utils.rnn.pad_sequence(self.rows, batch_first=True, padding_value=PAD)
+        output = model(_as_precise(self.pictures, model), words[:, :-1])
+        steps = _first(torch.tensor(self.lengths) + 1, words.shape[1] - 1)
+        return Answers(output.logits[steps], output.weights["cross"][:, 0][steps].flatten())
+
+    def alone(self, model: Any) -> Answers:
+        found = [
+            model(picture[None], row[None, :-1])
+            for picture, row in zip(_as_precise(self.pictures, model), self.rows, strict=True)
+        ]
+        return Answers(
+            torch.cat([each.logits[0] for each in found]),
+            torch.cat([each.weights["cross"].flatten() for each in found]),
+        )
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        gallery = Gallery(model, model.encode(self.pictures))
+        found = greedy(gallery, *gallery.sentences(), max_steps=LONGEST_CAPTION)
+        return [tuple(self.vocabulary.decode(each.tokens)) for each in found]
+
+
+def _as_precise(
+    pictures: Float[Tensor, "picture 3 row column"], model: Any
+) -> Float[Tensor, "picture 3 row column"]:
+    """In the precision that a PyTorch model computes in."""
+    return pictures.to(next(model.parameters())) if isinstance(model, nn.Module) else pictures

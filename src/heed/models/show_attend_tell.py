@@ -7,6 +7,7 @@ is drawn by them. Numbers of equations are from memory of the paper's third vers
 Eq. 11 and 12, which others name so.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -23,6 +24,8 @@ from heed.scores import Additive
 Kind = Literal["soft", "hard"]
 Look = Literal["expected", "likeliest", "sampled"]
 """What the decoder gets: the mean of the places, the likeliest one, or one that is drawn."""
+Looking = Look | Callable[[Float[Tensor, "batch place"]], Int[Tensor, " batch"]]
+"""The same, or whoever picks a place by the weights."""
 CHOICES = {
     "attention": get_args(Kind),
     "at_rest": get_args(Look),
@@ -238,7 +241,7 @@ class ShowAttendTell(nn.Module):
         token: Int[Tensor, " batch"],
         encoded: Seen,
         *,
-        look: Look | None = None,
+        look: Looking | None = None,
     ) -> tuple[TellState, TellStep]:
         """From y_{t−1} to the scores of y_t. ``look``: another way than the config's."""
         y = self._words(token)
@@ -329,8 +332,10 @@ class ShowAttendTell(nn.Module):
             return alpha, alpha.new_ones(len(alpha))
         return alpha, torch.sigmoid(self.f_beta(h)).squeeze(-1)
 
-    def _glimpse(self, alpha: Float[Tensor, "batch place"], look: Look) -> Int[Tensor, " batch"]:
+    def _glimpse(self, alpha: Float[Tensor, "batch place"], look: Looking) -> Int[Tensor, " batch"]:
         """s, or −1 for all places."""
+        if callable(look):
+            return look(alpha)
         if look == "likeliest":
             return alpha.argmax(dim=-1)
         if look == "sampled":

@@ -1,9 +1,10 @@
 """Models as ONNX graphs, for a runtime that is not PyTorch: the page's, in WebAssembly.
 
 A translator becomes two graphs. The *encoder* reads a sentence, the *decoder* makes one step;
-whoever runs them loops. A language model is one graph, the *step*. Inputs and outputs bear the
-names of the model's own records (``Annotations.keep``, ``LSTMNState.tape``), a state that comes out
-has ``next_`` before its name. Batch, source length and slots are free.
+whoever runs them loops. So does a model that describes pictures: its encoder looks at one. A
+language model is one graph, the *step*. Inputs and outputs bear the names of the model's own
+records (``Annotations.keep``, ``LSTMNState.tape``), a state that comes out has ``next_`` before its
+name. Batch, source length and slots are free.
 
 The graphs are built node by node, a file for each model. A trace of our encoders would unroll
 their loops and freeze the length of the source; ONNX has an operator for GRU and LSTM.
@@ -13,7 +14,13 @@ its own layout. Turning, negating and casting are nodes, which the runtime compu
 loads the file.
 """
 
-from heed.experiments.graphs.families import FAMILIES, Family, ReadingFamily, family_of
+from heed.experiments.graphs.families import (
+    FAMILIES,
+    Family,
+    ReadingFamily,
+    TellingFamily,
+    family_of,
+)
 from heed.experiments.graphs.graph import IR_VERSION, OPSET, Graph
 from heed.experiments.graphs.storage import ExportError, Kind, Stored, pack
 
@@ -27,6 +34,7 @@ __all__ = [
     "Kind",
     "ReadingFamily",
     "Stored",
+    "TellingFamily",
     "family_of",
     "pack",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from heed.experiments.graphs import bahdanau, lstmn, luong, parts, seq2seq
+from heed.experiments.graphs import bahdanau, lstmn, luong, parts, seq2seq, show_attend_tell
 from heed.experiments.graphs.graph import Graph
 from heed.experiments.graphs.storage import ExportError, Stored
 from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
@@ -18,6 +18,7 @@ from heed.models.lstmn import (
 )
 from heed.models.luong import Luong, LuongState, Reading
 from heed.models.seq2seq import Seq2Seq, Thought
+from heed.models.show_attend_tell import Seen, ShowAttendTell, TellState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,11 @@ class ReadingFamily:
         return [field.name for field in fields(self.state)]
 
 
+class TellingFamily(Family):
+    """How the models of a class that describe pictures are exported: as translators are, but that
+    the encoder reads pixels."""
+
+
 FAMILIES: dict[str, Family | ReadingFamily] = {
     Bahdanau.__name__: Family(
         encoder=bahdanau.encoder,
@@ -105,6 +111,14 @@ FAMILIES: dict[str, Family | ReadingFamily] = {
         state=LSTMState,
         begin=lstmn.lstm_begin,
         controls=lambda config: {},
+    ),
+    ShowAttendTell.__name__: TellingFamily(
+        encoder=show_attend_tell.encoder,
+        decoder=show_attend_tell.decoder,
+        encoded=Seen,
+        state=TellState,
+        start={"h": "first_h", "c": "first_c"},
+        controls=show_attend_tell.controls,
     ),
 }
 

@@ -1,0 +1,93 @@
+"""Models that describe pictures, small and not trained, one soft and one hard: for tests of what
+asks them."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, cast, get_origin
+
+import torch
+
+from heed.data.captions import pieces
+from heed.data.scenes import SceneData
+from heed.data.vocabulary import EOS
+from heed.experiments.captioning import Describes, Describing, TrainedCaptioner
+from heed.experiments.cards import Card
+from heed.experiments.export import export
+from heed.experiments.runner import publish, train_one
+from heed.experiments.table import Experiment
+from heed.experiments.trained import load
+from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
+from heed.training.loop import TrainConfig
+
+
+def lively(config: ShowAttendTellConfig) -> Any:
+    """A model with weights so large that it tells words and places apart; each is a float16."""
+    model = ShowAttendTell(config)
+    with torch.no_grad():
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            if not tensor.is_floating_point() or name == "baseline":
+                continue
+            if name.endswith("running_var"):
+                tensor.uniform_(0.5, 2.0)
+            else:
+                tensor.normal_(std=0.25 if name.startswith("see") else 0.5)
+            tensor.copy_(tensor.half())
+        model.embed.weight[0] = 0.0
+        model.L_o.bias[EOS] = 1.5  # a caption ends some day
+    return model.eval()
+
+
+SCENES = SceneData(held_out=30)
+ROW = Experiment(
+    name="tiny_soft",
+    chapter="06_soft_hard",
+    title="for tests",
+    build=lively,
+    config=partial(ShowAttendTellConfig, channels=(4, 6, 8), d_embedding=8, d_state=12, d_align=6),
+    data=SCENES,
+    # 1e-12: trained, as far as anybody asks, and as it was
+    train=TrainConfig(steps=1, batch_size=4, lr=1e-12, warmup=0),
+    task=Describes(),
+    seeds=(0,),
+)
+HARD = replace(ROW, name="tiny_hard", config=partial(ROW.config, attention="hard"))
+FRENCH = replace(ROW, name="tiny_french", data=replace(SCENES, language="fr"))
+ROWS = (ROW, HARD, FRENCH)
+
+
+def published(
+    folder: Path, rows: Sequence[Experiment] = ROWS, *, exported: bool = True
+) -> list[TrainedCaptioner]:
+    """With their cards, each in its folder, and with their graphs."""
+    found = []
+    for row in rows:
+        task = Describing(cast(SceneData, row.data))
+        train_one(row, 0, task, runs=folder / "runs", show=False)
+        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
+        trained = load(row, folder / "trained" / row.name)
+        if exported:
+            export(trained, task)
+        found.append(load(row, trained.folder))
+    return found
+
+
+@cache
+def untrained() -> tuple[TrainedCaptioner, TrainedCaptioner]:
+    """The soft one and the hard one without any file."""
+    vocabulary = pieces("en").vocabulary
+    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
+    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
+    torch.manual_seed(0)
+    soft, hard = (
+        TrainedCaptioner(
+            model=lively(row.config(vocab=len(vocabulary))),
+            card=Card(**{**blank, "experiment": row.name}),
+            folder=Path(),
+            vocabulary=vocabulary,
+            language="en",
+        )
+        for row in (ROW, HARD)
+    )
+    return soft, hard

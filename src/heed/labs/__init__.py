@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from heed.labs.bottleneck import BottleneckLab
     from heed.labs.learning import LearningLab
     from heed.labs.mask import MaskLab
+    from heed.labs.picture import PictureLab
     from heed.labs.plane import PlaneLab
     from heed.labs.predict import PredictLab
     from heed.labs.reading import ReadingLab
@@ -28,6 +29,7 @@ __all__ = [
     "BottleneckLab",
     "LearningLab",
     "MaskLab",
+    "PictureLab",
     "PlaneLab",
     "PredictLab",
     "ReadingLab",

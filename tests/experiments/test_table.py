@@ -12,6 +12,7 @@ from heed.experiments.cards import Card, CardError, first_difference, jsonable, 
 from heed.experiments.language import Reads
 from heed.experiments.recall import Recalls
 from heed.experiments.table import EXPERIMENTS, Claim, UnknownExperiment, find, table
+from heed.experiments.tapes import Answers
 from heed.experiments.trained import load
 from heed.experiments.translation import Translates
 
@@ -20,6 +21,7 @@ KNOWN = {
     Translates: {"source_vocab": WORDS, "target_vocab": WORDS},
     Reads: {"vocabulary": WORDS},
     Recalls: {},
+    Answers: {},
     Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""

@@ -21,9 +21,11 @@ from heed.data.corpora import (
 from heed.data.prose import ProseData
 from heed.data.recall import RecallData
 from heed.data.scenes import SceneData
+from heed.data.tapes import CopyTapes, TapeData
 from heed.experiments.captioning import Describes
 from heed.experiments.language import Reads
 from heed.experiments.recall import Recalls
+from heed.experiments.tapes import Answers
 from heed.experiments.tasks import DataConfig, Kind, Task
 from heed.experiments.translation import Translates
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
@@ -36,6 +38,7 @@ from heed.models.lstmn import (
     RecallConfig,
 )
 from heed.models.luong import Luong, LuongConfig
+from heed.models.ntm import NTM, NTMConfig, StackedLSTM, StackedLSTMConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.scores import ScoreName
@@ -530,6 +533,49 @@ def sat_hard() -> Experiment:
     )
 
 
+ON_TAPES = TrainConfig(steps=6_250, batch_size=16, lr=3e-3, warmup=200)
+"""The 100,000 sequences within which the paper's machine has learnt to copy."""
+
+
+def on_tape(data: TapeData) -> dict[str, int]:
+    """The widths of a model that reads and writes these tapes."""
+    return dict(zip(("d_input", "d_output"), data.widths, strict=True))
+
+
+def ntm_copy() -> Experiment:
+    data = CopyTapes()
+    return Experiment(
+        name="ntm_copy",
+        chapter="08_neural_turing_machine",
+        title="A Neural Turing Machine that copies up to 20 vectors",
+        build=NTM,
+        config=partial(NTMConfig, **on_tape(data)),
+        data=data,
+        train=ON_TAPES,
+        task=Answers(),
+        claims=(
+            Claim(metric="wrong_bits.20", at_most=0.01),
+            Claim(metric="wrong_bits.50", at_most=0.05, times="lstm_copy:wrong_bits.50"),
+        ),
+        half=False,
+    )
+
+
+def lstm_copy() -> Experiment:
+    """The same tapes without a memory."""
+    row = ntm_copy()
+    return replace(
+        row,
+        name="lstm_copy",
+        title="Three layers of LSTM, and twenty times the parameters, that copy as far as they can",
+        build=StackedLSTM,
+        config=partial(StackedLSTMConfig, **on_tape(CopyTapes())),
+        train=replace(ON_TAPES, lr=1e-3),
+        claims=(),
+        half=True,
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -630,6 +676,8 @@ EXPERIMENTS = table(
     lstm_prose(),
     sat_soft(),
     sat_hard(),
+    ntm_copy(),
+    lstm_copy(),
     *(luong(where, data) for data in DONE for where in WHERE),
     *map(luong_grammar, WHERE),
     *map(luong_everyday, WHERE),

@@ -13,6 +13,7 @@ from heed.data.vocabulary import BOS, EOS, PAD
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
 from heed.models.luong import Luong, LuongConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from heed.models.transformer import Transformer, TransformerConfig
 from heed.models.translator import select
 
 BAHDANAU = BahdanauConfig(
@@ -36,6 +37,17 @@ LUONG = LuongConfig(
     layers=2,
     D=2,
 )
+TRANSFORMER = TransformerConfig(
+    source_vocab=ENGLISH,
+    target_vocab=FRENCH,
+    d_model=12,
+    d_inner=17,
+    heads=3,
+    encoder_layers=2,
+    decoder_layers=2,
+    longest=13,
+    dropout=0.0,
+)
 BUILDERS = {
     "seq2seq": lambda: Seq2Seq(SEQ2SEQ),
     "seq2seq, forward, tied": lambda: Seq2Seq(
@@ -50,6 +62,10 @@ BUILDERS = {
         replace(LUONG, attention="local_m", reverse_source=True, tie_output=True)
     ),
     "luong, local-p": lambda: Luong(replace(LUONG, attention="local_p")),
+    "transformer": lambda: Transformer(TRANSFORMER),
+    "transformer, pre-norm, learned, not tied": lambda: Transformer(
+        replace(TRANSFORMER, norm="pre", positions="learned", tie="none", bias=True)
+    ),
 }
 
 
@@ -189,7 +205,7 @@ def test_a_batch_of_one_and_a_sentence_of_nothing_work(model, length):
 
 
 def test_a_translator_that_is_saved_and_loaded_says_the_same(request, model, sentences):
-    twin = BUILDERS[request.node.callspec.id]().double()
+    twin = BUILDERS[request.node.callspec.id]().double().eval()
     assert not torch.equal(twin(*sentences).logits, model(*sentences).logits)
     twin.load_state_dict(model.state_dict())
     assert torch.equal(twin(*sentences).logits, model(*sentences).logits)

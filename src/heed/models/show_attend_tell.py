@@ -3,8 +3,8 @@
 
 A small network looks at a picture and leaves an annotation at each of its places. Before each word
 the decoder looks at them: *softly*, at all places by their weights, or *hard*, at one place that
-is drawn by them. Numbers of equations are from memory of the paper's third version, but for
-Eq. 11 and 12, which others name so.
+is drawn by them. Of the numbers of equations, 1 to 7 and 12 are those that the authors' code names;
+9 and 11 others call so; 8, 10, 13 and 14 are from memory of the paper's third version.
 """
 
 from collections.abc import Callable
@@ -158,7 +158,7 @@ def convolutions(channels: tuple[int, ...], *, d_picture: int = 3) -> nn.Sequent
 class ShowAttendTell(nn.Module):
     """start     h_0 = tanh(f_h(ā)), c_0 = tanh(f_c(ā)),  ā = Σ_i a_i / L         (section 3.1.2)
     look      e_ti = vᵀ tanh(W h_{t−1} + U a_i),  α_t = softmax(e_t)           (Eq. 4 and 5)
-    soft      ẑ_t = β_t Σ_i α_ti a_i,  β_t = σ(f_β(h_{t−1})), one number          (Eq. 13)
+    soft      ẑ_t = β_t Σ_i α_ti a_i,  β_t = σ(f_β(h_{t−1})), one number (Eq. 13; section 4.2.1)
     hard      ẑ_t = β_t a_{s_t},  s_t ~ Multinoulli(α_t)                       (Eq. 8 and 9)
     state     h_t, c_t = LSTM([E y_{t−1} ; ẑ_t], h_{t−1}, c_{t−1})             (Eq. 1 to 3)
     output    p(y_t) ∝ exp(L_o (E y_{t−1} + L_h h_t + L_z ẑ_t))                (Eq. 7)

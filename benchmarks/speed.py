@@ -16,10 +16,12 @@ from torch import Tensor, nn
 
 from heed.attention import Attention
 from heed.data.batches import Batch
+from heed.data.tapes import CopyTapes
 from heed.data.vocabulary import PAD
 from heed.evaluation.decoding import greedy
 from heed.experiments.table import find
 from heed.models.lstmn import LSTMN
+from heed.models.ntm import NTM, NTMConfig
 from heed.models.translator import DecoderOutput
 from heed.scores import Additive, ScaledDot
 from heed.training.loop import Precision, train
@@ -149,6 +151,21 @@ def reading(how: str, texts: int = 64, words: int = 24, d: int = 128) -> Way:
     return lambda: torch.autograd.grad(way().sum(), list(layer.parameters()))
 
 
+def copying(sequences: int, *, machine: bool = True) -> Way:
+    """Ten vectors copied, forwards and backwards: by the paper's NTM, or an ``nn.LSTM`` that reads
+    as many steps and whose outputs are summed up."""
+    tape = CopyTapes().tape(sequences, torch.Generator().manual_seed(0), length=10)
+    model = NTM(NTMConfig(d_input=9, d_output=8)) if machine else nn.LSTM(9, 100, batch_first=True)
+
+    def loss() -> Tensor:
+        if not machine:
+            return model(tape.inputs)[0].sum()
+        logits, wanted = model(tape.inputs).logits, tape.targets
+        return F.binary_cross_entropy_with_logits(logits[:, tape.scored], wanted[:, tape.scored])
+
+    return lambda: torch.autograd.grad(loss(), list(model.parameters()))
+
+
 def comparisons() -> Iterator[tuple[str, float]]:
     yield (
         "training step, bfloat16 against float32",
@@ -168,6 +185,15 @@ def comparisons() -> Iterator[tuple[str, float]]:
         ratio(reading("lstmn"), reading("tapes")),
     )
     yield "LSTMN against an LSTM, step by step", ratio(reading("lstmn"), reading("lstm"))
+    yield (
+        "NTM against nn.LSTM(9, 100), 21 steps of 16 sequences",
+        ratio(copying(16), copying(16, machine=False), turns=30),
+    )
+    for few in (1, 16):
+        yield (
+            f"NTM, {20 * few} sequences at once against {few}",
+            ratio(copying(20 * few), copying(few)),
+        )
     yield (
         f"{SENTENCES} sentences translated one by one against all at once",
         ratio(decoding(together=False), decoding(together=True), turns=3),

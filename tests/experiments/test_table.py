@@ -10,6 +10,7 @@ from heed.data.vocabulary import Vocabulary
 from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
 from heed.experiments.language import Reads
+from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
 from heed.experiments.table import EXPERIMENTS, Claim, UnknownExperiment, find, table
 from heed.experiments.tapes import Answers
@@ -22,6 +23,7 @@ KNOWN = {
     Reads: {"vocabulary": WORDS},
     Recalls: {},
     Answers: {},
+    Points: {},
     Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""

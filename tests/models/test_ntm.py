@@ -157,9 +157,7 @@ def test_a_hand_may_take_over_what_the_heads_are_told():
         return replace(aim, gate=torch.zeros(heads), shifts=on, focus=torch.full(heads, 50.0))
 
     def both(commands: Commands) -> Commands:
-        return replace(
-            commands, reading=go_on(commands.reading), writing=go_on(commands.writing)
-        )
+        return replace(commands, reading=go_on(commands.reading), writing=go_on(commands.writing))
 
     state = model.start(B)
     for _ in range(3):

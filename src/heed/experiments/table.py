@@ -21,9 +21,18 @@ from heed.data.corpora import (
 from heed.data.prose import ProseData
 from heed.data.recall import RecallData
 from heed.data.scenes import SceneData
-from heed.data.tapes import CopyTapes, TapeData
+from heed.data.tapes import (
+    AssociativeRecallTapes,
+    CopyTapes,
+    NGramTapes,
+    PrioritySortTapes,
+    RepeatCopyTapes,
+    TapeData,
+)
+from heed.data.tours import HullData, SortData, TourData
 from heed.experiments.captioning import Describes
 from heed.experiments.language import Reads
+from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
 from heed.experiments.tapes import Answers
 from heed.experiments.tasks import DataConfig, Kind, Task
@@ -39,6 +48,7 @@ from heed.models.lstmn import (
 )
 from heed.models.luong import Luong, LuongConfig
 from heed.models.ntm import NTM, NTMConfig, StackedLSTM, StackedLSTMConfig
+from heed.models.pointer import PointerConfig, PointerNetwork
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.scores import ScoreName
@@ -576,6 +586,127 @@ def lstm_copy() -> Experiment:
     )
 
 
+def ntm_repeat_copy() -> Experiment:
+    data = RepeatCopyTapes()
+    return replace(
+        ntm_copy(),
+        name="ntm_repeat_copy",
+        title="A Neural Turing Machine that copies as often as it is told",
+        config=partial(NTMConfig, **on_tape(data)),
+        data=data,
+        claims=(Claim(metric="wrong_bits.10x10", at_most=1.0),),
+    )
+
+
+def ntm_recall() -> Experiment:
+    data = AssociativeRecallTapes()
+    return replace(
+        ntm_copy(),
+        name="ntm_recall",
+        title="A Neural Turing Machine that says which item came after another",
+        config=partial(NTMConfig, **on_tape(data)),
+        data=data,
+        train=replace(ON_TAPES, steps=12_500),
+        claims=(
+            Claim(metric="wrong_bits.6", at_most=0.1),
+            Claim(metric="wrong_bits.15", at_most=1.0),
+        ),
+    )
+
+
+def ntm_ngrams() -> Experiment:
+    data = NGramTapes()
+    return replace(
+        ntm_copy(),
+        name="ntm_ngrams",
+        title="A Neural Turing Machine that learns a source while it listens",
+        config=partial(NTMConfig, **on_tape(data)),
+        data=data,
+        train=replace(ON_TAPES, lr=1e-3),
+        claims=(Claim(metric="cost.200", at_most=6.0, above="ntm_ngrams:best.200"),),
+    )
+
+
+def ntm_sort() -> Experiment:
+    """Five heads of each kind, as the paper's LSTM machine has here."""
+    data = PrioritySortTapes()
+    return replace(
+        ntm_copy(),
+        name="ntm_sort",
+        title="A Neural Turing Machine that sorts by priority",
+        config=partial(NTMConfig, readers=5, writers=5, **on_tape(data)),
+        data=data,
+        train=replace(ON_TAPES, steps=12_500, lr=1e-3),
+        claims=(),
+    )
+
+
+ON_POINTS = TrainConfig(steps=10_000, batch_size=128, lr=2e-3, warmup=500, clip=2.0)
+
+
+def pointer_sort() -> Experiment:
+    return Experiment(
+        name="pointer_sort",
+        chapter="09_pointer_network",
+        title="A Pointer Network that sorts numbers",
+        build=PointerNetwork,
+        config=partial(PointerConfig, d_input=1, d_hidden=128, rule="each_once"),
+        data=SortData(tests=(10, 5, 15)),
+        train=ON_POINTS,
+        task=Points(main="exact.10"),
+        claims=(Claim(metric="exact.10", at_least=0.98),),
+    )
+
+
+def pointer_hull() -> Experiment:
+    """Nothing is forbidden in training: that a polygon closes has to be learnt, too."""
+    return Experiment(
+        name="pointer_hull",
+        chapter="09_pointer_network",
+        title="A Pointer Network that finds the convex hull",
+        build=PointerNetwork,
+        config=partial(PointerConfig, d_hidden=160, rule="free"),
+        data=HullData(tests=(10, 5, 20)),
+        train=replace(ON_POINTS, steps=20_000),
+        task=Points(main="exact.10"),
+        claims=(
+            Claim(metric="exact.5", at_least=0.95),
+            Claim(metric="exact.10", at_least=0.87),
+            Claim(metric="covered.10", at_least=0.997),
+            Claim(metric="covered.20", at_least=0.98),
+        ),
+    )
+
+
+def pointer_tsp() -> Experiment:
+    return Experiment(
+        name="pointer_tsp",
+        chapter="09_pointer_network",
+        title="A Pointer Network that finds short tours through 5 to 10 points",
+        build=PointerNetwork,
+        config=partial(PointerConfig, d_hidden=192, rule="each_once"),
+        data=TourData(tests=(10, 5, 12, 20)),
+        train=replace(ON_POINTS, steps=20_000),
+        task=Points(main="ratio.10"),
+        claims=(
+            Claim(metric="ratio.5", at_most=1.003),
+            Claim(metric="ratio.10", at_most=1.012),
+        ),
+    )
+
+
+def pointer_tsp20() -> Experiment:
+    """The same for up to 20 points; beyond 12, it learns from tours that are good, not exact."""
+    return replace(
+        pointer_tsp(),
+        name="pointer_tsp20",
+        title="A Pointer Network that finds short tours through up to 20 points",
+        data=TourData(points=(5, 20), tests=(20, 10, 30)),
+        task=Points(main="ratio.20"),
+        claims=(Claim(metric="ratio.20", at_most=1.05),),
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -678,6 +809,14 @@ EXPERIMENTS = table(
     sat_hard(),
     ntm_copy(),
     lstm_copy(),
+    ntm_repeat_copy(),
+    ntm_recall(),
+    ntm_ngrams(),
+    ntm_sort(),
+    pointer_sort(),
+    pointer_hull(),
+    pointer_tsp(),
+    pointer_tsp20(),
     *(luong(where, data) for data in DONE for where in WHERE),
     *map(luong_grammar, WHERE),
     *map(luong_everyday, WHERE),

@@ -76,7 +76,7 @@ def shift(
     ``shifts`` has an odd number of entries, s(−S) … s(S); s(1) = 1 moves everything one slot on.
     ``ValueError`` for an even number. A ring shorter than that is gone round more than once.
     """
-    wide, slots = shifts.shape[-1], weights.shape[-1]
+    wide = shifts.shape[-1]
     if wide % 2 == 0:
         raise ValueError(f"{wide} shifts have no middle one: use an odd number")
     moved = torch.zeros_like(weights)

@@ -65,6 +65,23 @@ def operate(state: MemoryState, commands: Commands, order: Order) -> MemoryState
     return MemoryState(after, read(seen, reading), reading, writing)
 
 
+STEEPEST = 1e4
+"""No gradient that goes back to the step before has an entry larger than this."""
+
+
+def held(state: MemoryState) -> MemoryState:
+    """The same state, whose gradient is cut off entry by entry at ``STEEPEST``.
+
+    Sharpening multiplies a gradient by about γ at each step. After enough steps that is no float
+    any more, and ∞ − ∞ is not a number. Clipping the gradient of the parameters comes too late
+    for that; Graves (2013, section 2.1) clips inside of the network, too.
+    """
+    for each in (state.memory, state.reading, state.writing):
+        if each.requires_grad:
+            each.register_hook(lambda grad: grad.clamp(-STEEPEST, STEEPEST))
+    return state
+
+
 # ------------------------------------------------------------------------------- the machine
 
 
@@ -128,8 +145,8 @@ class NTM(nn.Module):
     memory       ``operate``: M_t, w_t and r_t                                 (Eq. 2 to 9)
     output       W_y [h_t ; r_t], scores of bits: their σ is the probability of a 1
 
-    The paper names ranges, not functions; those here keep to them. It has no sizes of the layers
-    between either, so no number of parameters of its Table 1 is claimed.
+    The paper names ranges, not functions; those here keep to them. It does not say how the parts
+    are joined either, so its numbers of parameters (67,561 with an LSTM) are not claimed.
     """
 
     def __init__(self, config: NTMConfig) -> None:
@@ -269,7 +286,7 @@ class NTM(nn.Module):
         commands = self.commands(hidden)
         if hand is not None:
             commands = hand(commands)
-        heads = operate(state.heads, commands, self.config.order)
+        heads = operate(held(state.heads), commands, self.config.order)
         return NTMState(heads, h, c), hidden, commands
 
     def _readout(

@@ -9,6 +9,7 @@ import torch
 from heed.data.vocabulary import Vocabulary
 from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
+from heed.experiments.exactness import TranslatesExactly
 from heed.experiments.language import Reads
 from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
@@ -20,6 +21,7 @@ from heed.experiments.translation import Translates
 WORDS = Vocabulary(tuple(f"w{i}" for i in range(600)))
 KNOWN = {
     Translates: {"source_vocab": WORDS, "target_vocab": WORDS},
+    TranslatesExactly: {"source_vocab": WORDS, "target_vocab": WORDS},
     Reads: {"vocabulary": WORDS},
     Recalls: {},
     Answers: {},

@@ -31,6 +31,7 @@ from heed.data.tapes import (
 )
 from heed.data.tours import HullData, SortData, TourData
 from heed.experiments.captioning import Describes
+from heed.experiments.exactness import TranslatesExactly
 from heed.experiments.language import Reads
 from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
@@ -51,8 +52,10 @@ from heed.models.ntm import NTM, NTMConfig, StackedLSTM, StackedLSTMConfig
 from heed.models.pointer import PointerConfig, PointerNetwork
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
+from heed.models.transformer import Transformer, TransformerConfig
 from heed.scores import ScoreName
 from heed.training.loop import TrainConfig
+from heed.training.warmup import PaperTrainConfig
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -707,6 +710,87 @@ def pointer_tsp20() -> Experiment:
     )
 
 
+def transformer_letters(data: Letters) -> Experiment:
+    """``transformer_copy`` and ``transformer_reverse``: the paper's layers, two and two."""
+    return Experiment(
+        name=f"transformer_{data}",
+        chapter="10_transformer",
+        title=f"A small Transformer on letters {DONE[data]}",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=256,
+            heads=4,
+            encoder_layers=2,
+            decoder_layers=2,
+            dropout=0.0,
+        ),
+        data=ReverseData(longest=20, pairs=30_000)
+        if data == "reverse"
+        else CopyData(longest=20, pairs=30_000),
+        train=TrainConfig(steps=2_000, batch_size=64, lr=1e-3, warmup=200),
+        task=TranslatesExactly(),
+        claims=(
+            Claim(metric="words_right", at_least=0.999),
+            Claim(metric="exact_match", at_least=0.99),
+        ),
+    )
+
+
+def transformer_grammar() -> Experiment:
+    """The paper's layers, each half as many."""
+    return Experiment(
+        name="transformer_grammar",
+        chapter="10_transformer",
+        title="A Transformer on the grammar",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=256,
+            heads=4,
+            encoder_layers=3,
+            decoder_layers=3,
+            dropout=0.1,
+        ),
+        data=GrammarData(),
+        train=replace(ON_GRAMMAR, steps=4_000, lr=1.5e-3, warmup=400),
+        task=TranslatesExactly(),
+        page_bytes=1_300_000,
+        claims=(Claim(metric="exact_match_by_length.9-15", at_least=0.95),),
+    )
+
+
+def transformer_everyday() -> Experiment:
+    """The inner layers twice as wide as on the grammar, and the sums normalised before each
+    sublayer."""
+    return Experiment(
+        name="transformer_everyday",
+        chapter="10_transformer",
+        title="A Transformer on everyday sentences",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=512,
+            heads=4,
+            encoder_layers=3,
+            decoder_layers=3,
+            norm="pre",
+            dropout=0.1,
+        ),
+        data=EverydayData(),
+        train=replace(ON_EVERYDAY, lr=2e-3),
+        seeds=(0,),
+        page_bytes=3_150_000,
+        claims=(
+            Claim(metric="bleu_tatoeba", at_least=50.0),
+            Claim(metric="bleu_tatoeba", at_least=0.0, above="bahdanau_everyday:bleu_tatoeba"),
+        ),
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -792,6 +876,30 @@ def bahdanau_paper() -> Experiment:
     )
 
 
+def transformer_paper() -> Experiment:
+    """*base* of Vaswani et al. (2017), Table 3, but for the corpus and vocabularies: the paper's
+    one vocabulary lets both sides share a matrix, two cannot."""
+    return Experiment(
+        name="transformer_paper",
+        chapter="10_transformer",
+        title="The paper's size: six and six layers, 512 wide, eight heads",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=512,
+            d_inner=2048,
+            heads=8,
+            encoder_layers=6,
+            decoder_layers=6,
+        ),
+        data=EverydayData(),
+        train=PaperTrainConfig(steps=100_000, batch_size=1_000, d_model=512),
+        seeds=(0,),
+        trained=False,
+        notes="twelve hours on eight GPUs in 2017; start it with torchrun",
+    )
+
+
 EXPERIMENTS = table(
     seq2seq_grammar(),
     seq2seq_forward_grammar(),
@@ -820,7 +928,11 @@ EXPERIMENTS = table(
     *(luong(where, data) for data in DONE for where in WHERE),
     *map(luong_grammar, WHERE),
     *map(luong_everyday, WHERE),
+    *map(transformer_letters, DONE),
+    transformer_grammar(),
+    transformer_everyday(),
     bahdanau_reverse(),
     seq2seq_paper(),
     bahdanau_paper(),
+    transformer_paper(),
 )

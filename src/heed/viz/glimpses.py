@@ -1,9 +1,9 @@
 """Glimpses: where a model looks in a picture for each word, when it looks, and how much of what it
 learns from them is luck.
 
-A strip shows the picture once a word, under a fog. The fog thins where the model looks, by √(2α),
-and is gone at a place that half of the look goes to or more. A look that goes everywhere alike is
-seen to go nowhere.
+A strip shows the picture once a word, under a fog. The fog thins where the model looks, by √(4α),
+and is gone at a place that a quarter of the look goes to or more. A look that goes everywhere
+alike is seen to go nowhere.
 """
 
 import base64
@@ -33,7 +33,7 @@ from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
 from heed.viz.length import STYLES
 
 FOG = (128, 128, 128)
-THICK = 0.9
+THICK = 0.88
 """How much the fog hides where nobody looks."""
 
 Box = tuple[int, int, int, int]
@@ -141,9 +141,11 @@ def scene(
             lines.append(f'<line {named} style="stroke: #ffffff; stroke-opacity: 0.55"/>')
     for name, box in boxes.items():
         lines.append(_rectangle(box, pixel, width=2))
-        low = box[2] * pixel + 15 > side
-        lines.append(_text(name, box[1] * pixel, box[0] * pixel - 5 if low else box[2] * pixel + 14,
-                           colour=RING, halo=True))  # fmt: skip
+        top = box[0] * pixel
+        below = box[2] * pixel + 14
+        lines.append(
+            _text(name, box[1] * pixel, top - 5 if top > 18 else below, colour=RING, halo=True)
+        )
     body = _image(_png(_rows(picture)), side, crisp=True) + "".join(lines)
     where = "; ".join(f"{name}: {_named(box, grid, picture)}" for name, box in boxes.items())
     alt = f"A scene of {grid[0]} by {grid[1]} places. {where}."
@@ -178,7 +180,7 @@ def side_by_side(rows: Mapping[str, Shown], *, columns: int = 6, panel: int = 92
             if not words:
                 continue
             if name:
-                body.append(_text(name, 0, at + high / 2, size=13))
+                body.append(_text(name, 0, at + high / 2, size=15))
             for column, t in enumerate(words):
                 body.append(
                     f'<g transform="translate({margin + column * step},{at + 20})">'
@@ -186,7 +188,7 @@ def side_by_side(rows: Mapping[str, Shown], *, columns: int = 6, panel: int = 92
                 )
             at += high
         at += 6 if len(rows) > 1 else 0
-    body.append(_text("clear: looked at.  bar: β", margin, at + 10, size=11))
+    body.append(_text("clear: looked at; bar: β", margin, at + 10, size=13))
     defined = "".join(
         f'<symbol id="{_name(shown)}" viewBox="0 0 {panel} {panel}">'
         f"{_image(_png(_rows(shown.picture)), panel, crisp=True)}</symbol>"
@@ -202,7 +204,7 @@ def _panel(shown: Shown, t: int, panel: int) -> str:
     caption, pixel = shown.caption, panel / shown.picture.shape[-1]
     word, right = caption.words[t], _right(shown, t)
     drawn = [
-        _text(word, panel / 2, -6, size=13, middle=True, colour=INK if right is None else RING),
+        _text(word, panel / 2, -6, size=16, middle=True, colour=INK if right is None else RING),
         f'<use href="#{_name(shown)}" width="{panel}" height="{panel}"/>',
         _image(_png(_fog(caption.weights[t].reshape(caption.grid))), panel, crisp=False),
     ]
@@ -223,7 +225,7 @@ def _panel(shown: Shown, t: int, panel: int) -> str:
                 f'style="fill: {INK}; fill-opacity: {opacity}"/>'
             )
     if right is not None:
-        drawn.append(_text(f"({right})", panel / 2, panel + 21, size=11, middle=True))
+        drawn.append(_text(f"({right})", panel / 2, panel + 22, size=13, middle=True))
     return "".join(drawn)
 
 
@@ -266,7 +268,7 @@ def _rows(picture: UInt8[Tensor, "3 row column"]) -> UInt8[np.ndarray, "row colu
 
 
 def _fog(weights: Float[np.ndarray, "row column"]) -> UInt8[np.ndarray, "row column 4"]:
-    hidden = THICK * (1 - np.sqrt(2 * weights.clip(0, 0.5)))
+    hidden = THICK * (1 - np.sqrt(4 * weights.clip(0, 0.25)))
     fog = np.empty((*weights.shape, 4), dtype=np.uint8)
     fog[..., :3] = FOG
     fog[..., 3] = np.round(255 * hidden)
@@ -412,17 +414,17 @@ def running(
         axes.plot(many[at], mean[at], color=style["color"], linestyle=style["linestyle"], lw=1.6,
                   label=name)  # fmt: skip
         few = min(100, len(draws))
-        told.append(f"{name}: {mean[few - 1]:.2f} after {few} draws, {mean[-1]:.3f} at the end")
+        told.append(f"{name}: {mean[few - 1]:.2f} after {few} throws, {mean[-1]:.3f} at the end")
     axes.set_xscale("log")
     axes.set_xlim(1, max(len(draws) for draws in estimates.values()))
-    axes.set_xlabel("draws")
+    axes.set_xlabel("throws")
     axes.set_ylabel("mean so far")
     legend = axes.legend(frameon=False)
     for text in legend.get_texts():
         text.set_color(INK)
     plain_axes(axes)
     return picture(
-        figure, f"The mean of the draws over their number; exact {exact:.3f}. {'; '.join(told)}."
+        figure, f"The mean of the throws over their number; exact {exact:.3f}. {'; '.join(told)}."
     )
 
 

@@ -20,8 +20,8 @@ SHAPES = ("disc", "square", "triangle", "ring")
 FROM_EDGE, ASIDE = 4.5, 0.4
 """Where a thing's middle is, from its own edge of the picture, and how far it may be off."""
 RADIUS = (2.9, 3.75)
-ROWS = (5.0, 27.0)
-GROUND = (200 / 255, 1.0)
+ROWS = (11.0, 21.0)
+GROUND = (0.92, 1.0)
 SATURATION = VALUE = 0.85
 REACH = 9
 """Columns from its edge that a thing may touch: the 14 between the two are empty."""

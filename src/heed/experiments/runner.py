@@ -12,13 +12,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +40,7 @@ from heed.experiments.maps import Bytes, moments, pack
 from heed.experiments.parallel import Processes
 from heed.experiments.table import REPOSITORY, Experiment
 from heed.experiments.tasks import Task
-from heed.training.loop import adam, train
+from heed.training.loop import Report, TrainConfig, adam, train
 
 RUNS = REPOSITORY / "runs"
 STATE = "state.safetensors"
@@ -53,6 +53,32 @@ MOMENTS = 30
 
 class RunError(RuntimeError):
     """A run that cannot begin, go on or be published as asked."""
+
+
+@runtime_checkable
+class Teaches(Protocol):
+    """A task whose models are not taught by one loss: two nets against each other, say. It makes
+    the optimiser and takes the steps; everything around a step stays the runner's.
+
+    What it draws while it teaches must come from its batches or from PyTorch's own random numbers,
+    and what it keeps must be in the model or in the optimiser, or no run could go on.
+    """
+
+    def optimiser(self, model: Any, train: TrainConfig) -> torch.optim.Optimizer:
+        """The one that holds all that the steps remember."""
+        ...
+
+    def teach(
+        self,
+        model: Any,
+        batches: Iterable[Any],
+        train: TrainConfig,
+        *,
+        optimiser: torch.optim.Optimizer,
+        done: int,
+    ) -> Iterator[Report]:
+        """As ``heed.training.loop.train`` does it."""
+        ...
 
 
 def typed(option: str) -> str:
@@ -131,6 +157,9 @@ class Run:
         runs: Path = RUNS,
         processes: Processes | None = None,
     ) -> None:
+        many = 1 if processes is None else processes.world
+        if isinstance(task, Teaches) and many > 1:
+            raise RunError(f"{experiment.name} is taught in one process, not in {many}")
         self.experiment, self.seed = experiment, seed
         self.folder = runs / experiment.name / f"seed-{seed}"
         self.task = task
@@ -138,7 +167,8 @@ class Run:
         torch.manual_seed(seed)  # once, and before the model draws its first weights
         self.config = experiment.sized(experiment.task.read(task.files()))
         self.model: Any = experiment.build(self.config).to(self.processes.device)
-        self.optimiser = adam(self.model, experiment.train)
+        make = task.optimiser if isinstance(task, Teaches) else adam
+        self.optimiser = make(self.model, experiment.train)
         self.progress = Progress(recipe=jsonable(experiment.recipe), seed=seed)
         self.maps: dict[int, list[Bytes]] = {}
         if not self.processes.first:
@@ -198,14 +228,7 @@ class Run:
         stream = self.task.stream(
             plan, seed=self.seed, rank=self.processes.rank, world=self.processes.world
         )
-        reports = train(
-            self.processes.wrap(self.model),
-            stream.starting_after(progress.step),
-            self._objective,
-            plan,
-            optimiser=self.optimiser,
-            done=progress.step,
-        )
+        reports = self._reports(stream.starting_after(progress.step))
         if first:
             self.save()  # a folder that cannot be written is found out now, not in a minute
             if not progress.step:
@@ -259,6 +282,14 @@ class Run:
                 yield report.step
             if first:
                 self.save()
+
+    def _reports(self, batches: Iterator[Any]) -> Iterator[Report]:
+        """The steps from here on."""
+        plan, done = self.experiment.train, self.progress.step
+        if isinstance(self.task, Teaches):
+            return self.task.teach(self.model, batches, plan, optimiser=self.optimiser, done=done)
+        model = self.processes.wrap(self.model)
+        return train(model, batches, self._objective, plan, optimiser=self.optimiser, done=done)
 
     def _objective(self, model: nn.Module, batch: Any) -> Tensor:
         loss = self.task.loss(model, batch, self.experiment.train)

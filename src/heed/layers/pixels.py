@@ -52,6 +52,8 @@ class PixelAttention(nn.Module):
         super().__init__()
         if channels < 8 or channels % 8:
             raise ValueError(f"channels={channels} cannot be divided by 8: keys are C/8 wide")
+        if form not in FORMS:
+            raise ValueError(f"form={form!r} is none of {', '.join(FORMS)}")
         self.form: Form = form
         d_k = channels // 8
         d_v = {"first": channels, "later": d_k, "released": channels // 2}[form]
@@ -62,10 +64,9 @@ class PixelAttention(nn.Module):
         self.v = None if form == "first" else nn.Conv2d(d_v, channels, 1, bias=bias)
         self.gamma = nn.Parameter(torch.zeros(()))
         self.attention = Attention(Dot())
-        if spectral:
-            for each in (self.f, self.g, self.h, self.v):
-                if each is not None:
-                    spectral_norm(each)
+        for each in (self.f, self.g, self.h, self.v):
+            if each is not None:
+                begin(each, spectral=spectral)
 
     def forward(
         self,
@@ -93,7 +94,22 @@ class PixelAttention(nn.Module):
         o = seen.mT.unflatten(-1, x.shape[-2:])
         if self.v is not None:
             o = self.v(o)
-        return Looked(self.gamma * dial * o + x, beta)
+        # x first: the sum lies in memory as x does, and later layers round as they would without o
+        return Looked(x + self.gamma * dial * o, beta)
+
+
+def begin(layer: nn.Module, *, spectral: bool) -> None:
+    """Orthogonal weights, whose singular values are all 1, and then spectral norm, which starts
+    from the weights that are there. (The paper is silent on the first.)
+
+    layer: a linear one, or a convolution
+    """
+    assert isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d)
+    nn.init.orthogonal_(layer.weight)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    if spectral:
+        spectral_norm(layer)
 
 
 def in_blocks(

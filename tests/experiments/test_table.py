@@ -10,6 +10,7 @@ from heed.data.vocabulary import Vocabulary
 from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
 from heed.experiments.exactness import TranslatesExactly
+from heed.experiments.halves import ReadsHalves
 from heed.experiments.language import Reads
 from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
@@ -17,6 +18,7 @@ from heed.experiments.table import EXPERIMENTS, Claim, UnknownExperiment, find, 
 from heed.experiments.tapes import Answers
 from heed.experiments.trained import load
 from heed.experiments.translation import Translates
+from heed.experiments.twins import Paints
 
 WORDS = Vocabulary(tuple(f"w{i}" for i in range(600)))
 KNOWN = {
@@ -26,6 +28,8 @@ KNOWN = {
     Recalls: {},
     Answers: {},
     Points: {},
+    ReadsHalves: {},
+    Paints: {},
     Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""

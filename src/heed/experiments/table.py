@@ -30,15 +30,19 @@ from heed.data.tapes import (
     TapeData,
 )
 from heed.data.tours import HullData, SortData, TourData
+from heed.data.twins import TwinData
 from heed.experiments.captioning import Describes
 from heed.experiments.exactness import TranslatesExactly
+from heed.experiments.halves import ReadsHalves
 from heed.experiments.language import Reads
 from heed.experiments.pointing import Points
 from heed.experiments.recall import Recalls
 from heed.experiments.tapes import Answers
 from heed.experiments.tasks import DataConfig, Kind, Task
 from heed.experiments.translation import Translates
+from heed.experiments.twins import Paints
 from heed.models.bahdanau import Bahdanau, BahdanauConfig
+from heed.models.halves import HalfReader, HalfReaderConfig
 from heed.models.lstmn import (
     LSTMLanguageConfig,
     LSTMLanguageModel,
@@ -50,6 +54,7 @@ from heed.models.lstmn import (
 from heed.models.luong import Luong, LuongConfig
 from heed.models.ntm import NTM, NTMConfig, StackedLSTM, StackedLSTMConfig
 from heed.models.pointer import PointerConfig, PointerNetwork
+from heed.models.sagan import SAGAN, SAGANConfig
 from heed.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.models.transformer import Transformer, TransformerConfig
@@ -791,6 +796,160 @@ def transformer_everyday() -> Experiment:
     )
 
 
+ON_TWINS = TrainConfig(
+    steps=12_000, batch_size=32, lr=1e-3, warmup=0, schedule="constant", clip=1_000.0
+)
+
+
+def sagan_twins() -> Experiment:
+    """The two things stand so far apart that no place of the discriminator sees both. There,
+    attention is all that could notice whether they agree."""
+    return Experiment(
+        name="sagan_twins",
+        chapter="12_sagan",
+        title="A SAGAN that draws two things far apart, of one hue and one shape",
+        build=SAGAN,
+        config=partial(
+            SAGANConfig,
+            d_z=16,
+            generator=(64, 48, 24),
+            discriminator=(48, 32, 16),
+            form="first",
+            generator_rate=0.5,
+            beta_2=0.99,
+        ),
+        data=TwinData(),
+        train=ON_TWINS,
+        task=Paints(),
+        claims=(
+            Claim(metric="twins", at_least=0.1, above="dcgan_twins:twins"),
+            Claim(metric="frechet", at_most=1.0, times="dcgan_twins:frechet"),
+            Claim(metric="frechet", at_most=0.25, times="frechet_untrained"),
+            Claim(metric="rarest_shape", at_least=0.04),
+            Claim(metric="sigma.largest", at_most=1.1),
+            Claim(metric="sigma.smallest", at_least=0.9),
+            Claim(metric="evenness.generator", at_most=0.9),
+        ),
+    )
+
+
+def dcgan_twins() -> Experiment:
+    """The same without attention, and about as many parameters."""
+    row = sagan_twins()
+    return replace(
+        row,
+        name="dcgan_twins",
+        title="A DCGAN of the same size, with spectral norm, on the same pictures",
+        config=partial(
+            row.config,
+            generator=(64, 48, 25),
+            discriminator=(48, 35, 16),
+            generator_attention=0,
+            discriminator_attention=0,
+        ),
+        claims=(Claim(metric="frechet", at_most=0.25, times="frechet_untrained"),),
+    )
+
+
+def reader_twins() -> Experiment:
+    return Experiment(
+        name="reader_twins",
+        chapter="12_sagan",
+        title="A small network that says what half a picture shows",
+        build=HalfReader,
+        config=partial(HalfReaderConfig),
+        data=TwinData(),
+        train=TrainConfig(steps=600, batch_size=64, lr=3e-3, warmup=50),
+        task=ReadsHalves(),
+        claims=(
+            Claim(metric="accuracy", at_least=0.97),
+            Claim(metric="hue_error", at_most=0.02),
+            Claim(metric="fitted", at_least=0.97),
+        ),
+    )
+
+
+def transformer_letters(data: Letters) -> Experiment:
+    """``transformer_copy`` and ``transformer_reverse``: the paper's layers, two and two."""
+    return Experiment(
+        name=f"transformer_{data}",
+        chapter="10_transformer",
+        title=f"A small Transformer on letters {DONE[data]}",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=256,
+            heads=4,
+            encoder_layers=2,
+            decoder_layers=2,
+            dropout=0.0,
+        ),
+        data=ReverseData(longest=20, pairs=30_000)
+        if data == "reverse"
+        else CopyData(longest=20, pairs=30_000),
+        train=TrainConfig(steps=2_000, batch_size=64, lr=1e-3, warmup=200),
+        task=TranslatesExactly(),
+        claims=(
+            Claim(metric="words_right", at_least=0.999),
+            Claim(metric="exact_match", at_least=0.99),
+        ),
+    )
+
+
+def transformer_grammar() -> Experiment:
+    """The paper's layers, each half as many."""
+    return Experiment(
+        name="transformer_grammar",
+        chapter="10_transformer",
+        title="A Transformer on the grammar",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=256,
+            heads=4,
+            encoder_layers=3,
+            decoder_layers=3,
+            dropout=0.1,
+        ),
+        data=GrammarData(),
+        train=replace(ON_GRAMMAR, steps=4_000, lr=1.5e-3, warmup=400),
+        task=TranslatesExactly(),
+        page_bytes=1_300_000,
+        claims=(Claim(metric="exact_match_by_length.9-15", at_least=0.95),),
+    )
+
+
+def transformer_everyday() -> Experiment:
+    """The inner layers twice as wide as on the grammar, and the sums normalised before each
+    sublayer."""
+    return Experiment(
+        name="transformer_everyday",
+        chapter="10_transformer",
+        title="A Transformer on everyday sentences",
+        build=Transformer,
+        config=partial(
+            TransformerConfig,
+            d_model=128,
+            d_inner=512,
+            heads=4,
+            encoder_layers=3,
+            decoder_layers=3,
+            norm="pre",
+            dropout=0.1,
+        ),
+        data=EverydayData(),
+        train=replace(ON_EVERYDAY, lr=2e-3),
+        seeds=(0,),
+        page_bytes=3_150_000,
+        claims=(
+            Claim(metric="bleu_tatoeba", at_least=50.0),
+            Claim(metric="bleu_tatoeba", at_least=0.0, above="bahdanau_everyday:bleu_tatoeba"),
+        ),
+    )
+
+
 def seq2seq_everyday() -> Experiment:
     return Experiment(
         name="seq2seq_everyday",
@@ -915,6 +1074,9 @@ EXPERIMENTS = table(
     lstm_prose(),
     sat_soft(),
     sat_hard(),
+    reader_twins(),
+    sagan_twins(),
+    dcgan_twins(),
     ntm_copy(),
     lstm_copy(),
     ntm_repeat_copy(),

@@ -23,22 +23,24 @@ from heed.training.loop import TrainConfig
 
 
 def lively(config: ShowAttendTellConfig) -> Any:
-    """A model with weights so large that it tells words and places apart; each is a float16."""
+    """A model with weights so large that it tells pictures, words and places apart; each is a
+    float16."""
     model = ShowAttendTell(config)
     with torch.no_grad():
         for name, tensor in (*model.named_parameters(), *model.named_buffers()):
             if not tensor.is_floating_point() or name == "baseline":
                 continue
             if name.endswith("running_var"):
-                tensor.uniform_(0.5, 2.0)
+                tensor.uniform_(0.05, 0.2)
             else:
-                tensor.normal_(std=0.25 if name.startswith("see") else 0.5)
+                tensor.normal_(std=STD.get(name.split(".")[0], 0.8))
             tensor.copy_(tensor.half())
         model.embed.weight[0] = 0.0
-        model.L_o.bias[EOS] = 1.5  # a caption ends some day
+        model.L_o.bias[EOS] = 1.0  # some captions end, and some do not
     return model.eval()
 
 
+STD = {"see": 0.4, "place": 2.0, "L_o": 0.6}
 SCENES = SceneData(held_out=30)
 ROW = Experiment(
     name="tiny_soft",

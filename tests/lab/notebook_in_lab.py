@@ -82,6 +82,25 @@ ReadingLab(
     untrained(LSTMLanguageModel(LSTMLanguageConfig(**sizes))),
 )
 """,
+    """
+from heed.data.captions import pieces
+from heed.experiments.captioning import TrainedCaptioner
+from heed.labs import PictureLab
+from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
+said = pieces("en").vocabulary
+def captioner(attention):
+    config = ShowAttendTellConfig(
+        vocab=len(said), channels=(8, 12, 16), d_state=24, attention=attention
+    )
+    model = ShowAttendTell(config).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    card = heed.load("lstmn_recall").card
+    return TrainedCaptioner(
+        model=model, card=card, folder=Path(), vocabulary=said, language="en"
+    )
+PictureLab({"soft": captioner("soft"), "hard": captioner("hard")})
+""",
 )
 
 
@@ -122,6 +141,9 @@ DRAWING = """
     texts(".heed-plane-table, .heed-plane-facts, .heed-plane-gradient, .heed-meter"),
     [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
+    [...root.querySelectorAll(".heed-scene-animal, .heed-scene-fog i")]
+      .map((each) => [each.className, each.style.cssText]),
+    texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
   ]);
 }
 """

@@ -252,6 +252,54 @@ def test_the_reader_obeys(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_picture_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "picture")
+    root = tried.lab
+    animal = root.locator(".heed-scene-animal").first
+    tried.changes("an animal by mouse", lambda: haul(tried, animal))
+    tried.changes("an animal by key", lambda: key(tried, animal, "ArrowDown", "Shift+ArrowRight"))
+    tried.changes("its size by key", lambda: key(tried, animal, "-"))
+    tried.changes("its size", lambda: tried.drag(root.get_by_label("Size"), 0.0))
+    tried.changes("its colour", root.get_by_label("yellow", exact=True).click)
+    kind = root.get_by_label("Animal", exact=True)
+    tried.changes("what it is", lambda: kind.select_option("horse"))
+    tried.changes("its drawing", root.get_by_label("silhouette 3").click)
+    tried.changes("mirrored", root.get_by_label("Mirrored").click)
+    tried.changes("one more", root.get_by_role("button", name="Add an animal").click)
+    tried.changes("one less", root.get_by_role("button", name="Take it away").click)
+    tried.changes("where", root.get_by_label("at night", exact=True).click)
+    word = root.locator(".heed-words button")
+    tried.changes("a word", word.nth(2).click)
+    tried.changes("a word by key", lambda: key(tried, word.nth(2), "ArrowRight"))
+    tried.changes("the slider", lambda: tried.drag(root.get_by_label("Word", exact=True), 0.0))
+    tried.changes("play", root.get_by_role("button", name="Play").click)
+    tried.changes("hard", root.get_by_label("hard", exact=True).click)
+    tried.changes("the first word", word.first.click)
+    tried.changes("drawn places", root.get_by_label("a place that is drawn", exact=True).click)
+    tried.changes("drawn again", root.get_by_role("button", name="Sample again").click)
+    root.get_by_label("close places", exact=True).click()
+    place = root.locator(".heed-scene-cells button")
+    tried.changes("a place closed", place.nth(20).click)
+    tried.changes("one by key", lambda: key(tried, place.first, "ArrowRight", "Enter"))
+    tried.changes("all open", root.get_by_role("button", name="Open all places").click)
+    root.get_by_label("move animals", exact=True).click()
+    tried.changes("another scene", root.get_by_role("button", name="Another scene").click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
+def haul(tried: Tried, animal: Locator) -> None:
+    """Drag an animal a little to the right and up."""
+    animal.scroll_into_view_if_needed()
+    box = animal.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tried.page.mouse.move(x, y)
+    tried.page.mouse.down()
+    tried.page.mouse.move(x + 40, y - 30, steps=5)
+    tried.page.mouse.up()
+
+
 def test_a_changed_model_shows_after_its_cell(notebook: Opened) -> None:
     tried = lab(notebook, "alignment")
     tried.changes(
@@ -365,6 +413,14 @@ def reading_of_a_chapter(tried: Tried) -> None:
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the value is returned ."))
 
 
+def picture_of_a_chapter(tried: Tried) -> None:
+    animal = tried.lab.locator(".heed-scene-animal").first
+    tried.changes("an animal by mouse", lambda: haul(tried, animal))
+    tried.changes("an animal by key", lambda: key(tried, animal, "ArrowDown"))
+    tried.changes("a word", tried.lab.locator(".heed-words button").nth(2).click)
+    tried.changes("where", tried.lab.get_by_label("on sand", exact=True).click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -375,6 +431,7 @@ TRIALS = {
     "heed-rivals": rivals_of_a_chapter,
     "heed-reading": reading_of_a_chapter,
     "heed-window": window_of_a_chapter,
+    "heed-picture": picture_of_a_chapter,
 }
 
 

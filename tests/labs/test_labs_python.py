@@ -15,6 +15,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
+from small_picture_models import untrained as small_captioners
 from small_readers import untrained
 
 import heed
@@ -27,6 +28,7 @@ from heed.labs import (
     BottleneckLab,
     LearningLab,
     MaskLab,
+    PictureLab,
     PlaneLab,
     PredictLab,
     ReadingLab,
@@ -656,6 +658,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         RivalsLab({text: attended, "one vector": fixed}, {text: text}, text=text),
         WindowLab({text: "luong_local_p_reverse"}, {text: text}, text=text, examples=[text]),
         ReadingLab(*untrained(), text=text, examples=[text]),
+        PictureLab(dict(zip((text, "hard"), small_captioners(), strict=True))),
     ]
 
 

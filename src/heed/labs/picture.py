@@ -235,8 +235,8 @@ class PictureLab(Lab):
                 "figure",
                 drawing.tag(
                     "span",
-                    drawing.tag("img", src=_image(_fog(row)), alt=""),
                     class_="heed-picture-drawn",
+                    style=f"background-image:url({_image(_fog(row))}),var(--heed-scene)",
                 ),
                 drawing.tag("figcaption", escape(word)),
             )

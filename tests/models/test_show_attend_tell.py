@@ -340,6 +340,17 @@ def test_the_word_before_the_first_is_nothing_or_a_vector(first_word, matters):
         assert torch.equal(before, model(seen, words).logits) is not matters
 
 
+def test_dropout_wears_the_memory_too_on_its_way_to_the_words():
+    model = model_of(replace(SMALL, dropout=1.0))
+    h, z = torch.randn(2, SMALL.d_state).double(), torch.randn(2, D).double()
+    y = torch.zeros(2, SMALL.d_embedding).double()
+    seen = []
+    model.L_h.register_forward_pre_hook(lambda _, given: seen.append(given[0].abs().max().item()))
+    for training in (True, False):
+        model.train(training)._readout(y, h, z)
+    assert seen[0] == 0.0 and seen[1] > 0
+
+
 def test_the_grid_has_a_place_for_every_eight_pixels():
     assert SMALL.grid == (3, 3)
     assert ShowAttendTellConfig(vocab=5).grid == (8, 8)

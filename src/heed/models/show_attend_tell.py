@@ -49,6 +49,8 @@ class ShowAttendTellConfig:
     first_word: what stands for the word before the first one: nothing, as in the authors' code, or
         a vector of its own
     readout: ``"tanh"`` puts a tanh before L_o, as the authors' code does, Eq. 7 none
+    dropout: of words, of h_t on its way to the readout, and of what comes to L_o. The second makes
+        memory a poor witness, so that it pays to look again.
 
     Of hard attention:
 
@@ -360,7 +362,7 @@ class ShowAttendTell(nn.Module):
         h: Float[Tensor, "*batch d_state"],
         z: Float[Tensor, "*batch annotation"],
     ) -> Float[Tensor, "*batch vocab"]:
-        deep = y + self.L_h(h) + self.L_z(z)
+        deep = y + self.L_h(self.dropout(h)) + self.L_z(z)
         if self.config.readout == "tanh":
             deep = torch.tanh(deep)
         return self.L_o(self.dropout(deep))

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from heed.data.tapes import (
-    AssociativeRecallTapes,
     CopyTapes,
     NGramTapes,
-    PrioritySortTapes,
-    RepeatCopyTapes,
+    RecallTapes,
+    RepeatTapes,
+    SortTapes,
 )
 
-ALL = [CopyTapes(), RepeatCopyTapes(), AssociativeRecallTapes(), NGramTapes(), PrioritySortTapes()]
+ALL = [CopyTapes(), RepeatTapes(), RecallTapes(), NGramTapes(), SortTapes()]
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -62,7 +62,7 @@ def test_copy_has_vectors_then_a_mark_then_silence():
 
 
 def test_repeat_copy_wants_the_vectors_again_and_again_and_an_end_mark():
-    data = RepeatCopyTapes()
+    data = RepeatTapes()
     tape = data.tape(5, seeded(), length=2, repeats=3)
     said = tape.inputs[:, :2, :8]
     wanted = tape.targets[:, tape.scored]
@@ -76,17 +76,17 @@ def test_repeat_copy_wants_the_vectors_again_and_again_and_an_end_mark():
 
 
 def test_the_number_of_repeats_has_mean_0_and_variance_1():
-    data = RepeatCopyTapes(repeats=(1, 10))
+    data = RepeatTapes(repeats=(1, 10))
     numbers = [data.number(repeats) for repeats in range(1, 11)]
     assert sum(numbers) == pytest.approx(0)
     assert sum(x * x for x in numbers) / 10 == pytest.approx(1)
-    assert RepeatCopyTapes(repeats=(3, 3)).number(3) == 0
+    assert RepeatTapes(repeats=(3, 3)).number(3) == 0
     tape = data.tape(2, seeded(), length=1, repeats=10)
     assert tape.inputs[0, 1, 9].item() == pytest.approx(4.5 / (99 / 12) ** 0.5)
 
 
 def test_recall_wants_the_item_after_the_one_that_is_asked_for():
-    data = AssociativeRecallTapes()
+    data = RecallTapes()
     tape = data.tape(40, seeded(), items=4)
     asked_of = set()
     for inputs, targets in zip(tape.inputs, tape.targets, strict=True):
@@ -152,7 +152,7 @@ def test_the_best_estimator_counts_and_nobody_betters_it_much():
 
 
 def test_sort_wants_the_highest_priorities_first():
-    tape = PrioritySortTapes().tape(5, seeded(), length=20)
+    tape = SortTapes().tape(5, seeded(), length=20)
     assert tape.scored.sum() == 16
     for inputs, targets in zip(tape.inputs, tape.targets, strict=True):
         priority = inputs[:20, 8].tolist()
@@ -167,10 +167,10 @@ def test_sort_wants_the_highest_priorities_first():
     ("make", "message"),
     [
         (lambda: CopyTapes(lengths=(0, 3)), r"lengths=\(0, 3\) is no range of sizes from 1 on"),
-        (lambda: RepeatCopyTapes(repeats=(4, 3)), r"repeats=\(4, 3\) is no range"),
-        (lambda: AssociativeRecallTapes(items=(1, 3)), "nothing comes after a single item"),
+        (lambda: RepeatTapes(repeats=(4, 3)), r"repeats=\(4, 3\) is no range"),
+        (lambda: RecallTapes(items=(1, 3)), "nothing comes after a single item"),
         (lambda: NGramTapes(length=5), "length=5 must exceed the context, 5"),
-        (lambda: PrioritySortTapes(kept=21), "kept=21 must be from 1 to the length, 20"),
+        (lambda: SortTapes(kept=21), "kept=21 must be from 1 to the length, 20"),
     ],
 )
 def test_sizes_that_make_no_task_are_refused(make, message):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from heed.data.tapes import AssociativeRecallTapes, CopyTapes, NGramTapes, RepeatCopyTapes
+from heed.data.tapes import CopyTapes, NGramTapes, RecallTapes, RepeatTapes
 from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
 from heed.experiments.tapes import Answering, Answers, TrainedMachine, nats
@@ -143,8 +143,8 @@ def test_the_best_cost_stands_beside_that_of_ngrams():
 @pytest.mark.parametrize(
     ("data", "names"),
     [
-        (RepeatCopyTapes(tests=((2, 2), (3, 2)), held_out=4), ["2x2", "3x2"]),
-        (AssociativeRecallTapes(tests=(2, 3), held_out=4), ["2", "3"]),
+        (RepeatTapes(tests=((2, 2), (3, 2)), held_out=4), ["2x2", "3x2"]),
+        (RecallTapes(tests=(2, 3), held_out=4), ["2", "3"]),
     ],
 )
 def test_tests_are_called_by_their_sizes(data, names):

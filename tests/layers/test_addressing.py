@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from heed.layers.addressing import (
     Aim,
     address,
+    address_at_once,
     content,
     cosine,
     interpolate,
@@ -19,6 +20,7 @@ from heed.layers.addressing import (
     sharpen,
     shift,
     write,
+    write_at_once,
 )
 
 B, HEADS, N, D = 2, 3, 7, 5  # primes: no two axes can be confused
@@ -154,6 +156,53 @@ def test_addressing_is_differentiated_right():
     for part in parts:
         part.requires_grad_()
     assert torch.autograd.gradcheck(lambda m, w, *t: address(m, w, Aim(*t)), parts)
+
+
+@pytest.mark.parametrize("wide", [1, 3, 5])
+def test_addressing_at_once_is_the_four_stages_values_and_gradients(wide):
+    told = aim(wide=wide)
+    memory, before = torch.randn(B, N, D, dtype=torch.float64), weights(B, HEADS)
+    memory[0, 2] = 0.0  # a row that nobody wrote
+    parts = [memory, before, told.key, told.strength, told.gate, told.shifts, told.focus]
+    for part in parts:
+        part.requires_grad_()
+    plain, quick = (way(memory, before, Aim(*parts[2:])) for way in (address, address_at_once))
+    assert_close(quick, plain, rtol=0, atol=1e-12)
+    grad = torch.randn_like(plain)
+    for ours, theirs in zip(
+        torch.autograd.grad(quick, parts, grad),
+        torch.autograd.grad(plain, parts, grad),
+        strict=True,
+    ):
+        steep = theirs.abs() > 1e4
+        assert_close(ours[~steep], theirs[~steep], rtol=1e-9, atol=1e-9)
+        assert (ours[steep].abs() == 1e4).all()
+
+
+def test_no_gradient_that_goes_back_a_step_is_steeper_than_allowed():
+    memory, before = torch.randn(1, N, D), weights(1, 1, dtype=torch.float32)
+    parts = [memory.requires_grad_(), before.requires_grad_()]
+    one = torch.ones(1, 1)
+    told = Aim(torch.randn(1, 1, D), one, 0 * one, torch.tensor([[[0.0, 1.0, 0.0]]]), 2 * one)
+    found = address_at_once(memory, before, told)
+    _, back = torch.autograd.grad(found, parts, 1e30 * torch.randn(1, 1, N))
+    assert back.abs().max() == 1e4
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_writing_at_once_is_writing_values_and_gradients(heads):
+    parts = [
+        torch.randn(B, N, D).double(),
+        weights(B, heads),
+        torch.rand(B, heads, D).double(),
+        torch.randn(B, heads, D).double(),
+    ]
+    for part in parts:
+        part.requires_grad_()
+    plain, quick = write(*parts), write_at_once(*parts)
+    assert_close(quick, plain)
+    grad = torch.randn_like(plain)
+    assert_close(torch.autograd.grad(quick, parts, grad), torch.autograd.grad(plain, parts, grad))
 
 
 def test_whatever_the_heads_are_told_their_weights_sum_to_one():

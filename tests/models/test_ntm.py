@@ -187,16 +187,16 @@ def test_commands_keep_to_the_ranges_of_the_paper():
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.controller}-{c.first}-{c.order}")
-@pytest.mark.parametrize("scale", [1.0, 30.0, 3_000.0])
+@pytest.mark.parametrize("scale", [30.0, 3_000.0])
 def test_long_sequences_and_extreme_parameters_know_no_nan(config, scale):
     model = NTM(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(scale)
-    out = model(torch.randn(B, 60, X))
+    out = model(torch.randn(B, 40, X))
     out.logits.sigmoid().sum().backward()
     assert out.logits.isfinite().all()
-    assert_close(out.weights.sum(dim=-1), torch.ones(B, 5, 60), rtol=1e-4, atol=1e-4)
+    assert_close(out.weights.sum(dim=-1), torch.ones(B, 5, 40), rtol=1e-4, atol=1e-4)
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
@@ -207,7 +207,7 @@ def test_fully_saturated_gates_know_no_nan(value):
     model = NTM(TINY)
     with torch.no_grad():
         model.command.bias.fill_(value)
-    out = model(torch.randn(B, 300, X))
+    out = model(torch.randn(B, 200, X))
     out.logits.sum().backward()
     assert out.logits.isfinite().all()
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
@@ -216,14 +216,14 @@ def test_fully_saturated_gates_know_no_nan(value):
 # ------------------------------------------------------------------ learning
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.controller}-{c.first}-{c.order}")
+@pytest.mark.parametrize("config", CONFIGS[::3], ids=lambda c: f"{c.controller}-{c.first}")
 def test_it_learns_one_batch_by_heart(config):
     data = CopyTapes(bits=3)
     tape = data.tape(4, torch.Generator().manual_seed(0), length=2)
     model = NTM(replace(config, d_input=4, d_output=3, d_controller=24))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
     loss = torch.tensor(1.0)
-    for _ in range(120):
+    for _ in range(80):
         logits = model(tape.inputs).logits[:, tape.scored]
         loss = F.binary_cross_entropy_with_logits(logits, tape.targets[:, tape.scored])
         optimiser.zero_grad()

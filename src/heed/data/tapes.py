@@ -126,7 +126,7 @@ class CopyTapes(TapeData):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepeatCopyTapes(TapeData):
+class RepeatTapes(TapeData):
     """Repeat copy (section 4.2): vectors, a mark with a number, then the vectors so many times, and
     an end mark.
 
@@ -174,7 +174,7 @@ class RepeatCopyTapes(TapeData):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssociativeRecallTapes(TapeData):
+class RecallTapes(TapeData):
     """Associative recall (section 4.3): items, each of ``vectors`` vectors with a mark before it;
     then one of them again between two other marks; the item that came after it is wanted.
 
@@ -286,7 +286,7 @@ def _number(context: Float[Tensor, "batch bit"]) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrioritySortTapes(TapeData):
+class SortTapes(TapeData):
     """Priority sort (section 4.5): vectors, each with a priority drawn evenly from [−1, 1]; then a
     mark; wanted are the ``kept`` vectors of highest priority, the highest first.
 

@@ -22,11 +22,11 @@ from heed.data.prose import ProseData
 from heed.data.recall import RecallData
 from heed.data.scenes import SceneData
 from heed.data.tapes import (
-    AssociativeRecallTapes,
     CopyTapes,
     NGramTapes,
-    PrioritySortTapes,
-    RepeatCopyTapes,
+    RecallTapes,
+    RepeatTapes,
+    SortTapes,
     TapeData,
 )
 from heed.data.tours import HullData, SortData, TourData
@@ -595,7 +595,7 @@ def lstm_copy() -> Experiment:
 
 
 def ntm_repeat_copy() -> Experiment:
-    data = RepeatCopyTapes()
+    data = RepeatTapes()
     return replace(
         ntm_copy(),
         name="ntm_repeat_copy",
@@ -607,7 +607,7 @@ def ntm_repeat_copy() -> Experiment:
 
 
 def ntm_recall() -> Experiment:
-    data = AssociativeRecallTapes()
+    data = RecallTapes()
     return replace(
         ntm_copy(),
         name="ntm_recall",
@@ -637,7 +637,7 @@ def ntm_ngrams() -> Experiment:
 
 def ntm_sort() -> Experiment:
     """Five heads of each kind, as the paper's LSTM machine has here."""
-    data = PrioritySortTapes()
+    data = SortTapes()
     return replace(
         ntm_copy(),
         name="ntm_sort",

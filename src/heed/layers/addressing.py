@@ -12,16 +12,21 @@ Axes   head    read and write heads alike       slot    the N rows of the memory
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 SHORTEST = 1e-6
 """Added to the length of a row, at a right angle to it: an empty memory has no direction."""
 
 LEAST = 1e-12
 """Added to weights before their logarithm: 0 has none."""
+
+STEEPEST = 1e4
+"""No gradient that ``address_at_once`` sends back to the step before has a larger entry."""
 
 
 @dataclass(frozen=True)
@@ -126,3 +131,129 @@ def write(
         rubbed = weights[:, head, :, None] * erase[:, head, None, :]
         memory = torch.addcmul(memory, memory, rubbed, value=-1)
     return torch.baddbmm(memory, weights.mT, add)
+
+
+# ------------------------------------------------------------------------------- at once
+
+
+def address_at_once(
+    memory: Float[Tensor, "batch slot d"], before: Float[Tensor, "batch head slot"], aim: Aim
+) -> Float[Tensor, "batch head slot"]:
+    """``address``, with its gradient written out: the same numbers in about half of the time.
+
+    Sharpening multiplies a gradient by about γ at each step; after enough steps that is no float
+    any more, and ∞ − ∞ is not a number. So entries beyond ``STEEPEST`` are cut off on their way
+    back to M and w_{t−1}. Clipping the gradient of the parameters would come too late.
+    """
+    return _Address.apply(memory, before, aim.key, aim.strength, aim.gate, aim.shifts, aim.focus)
+
+
+def write_at_once(
+    memory: Float[Tensor, "batch slot d"],
+    weights: Float[Tensor, "batch head slot"],
+    erase: Float[Tensor, "batch head d"],
+    add: Float[Tensor, "batch head d"],
+) -> Float[Tensor, "batch slot d"]:
+    """``write``, with its gradient written out."""
+    return _Write.apply(memory, weights, erase, add)
+
+
+def _before_softmax(out: Tensor, grad: Tensor) -> Tensor:
+    """What comes back through ``out = softmax(…)``."""
+    return out * (grad - (grad * out).sum(dim=-1, keepdim=True))
+
+
+class _Address(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        memory: Tensor,
+        before: Tensor,
+        key: Tensor,
+        strength: Tensor,
+        gate: Tensor,
+        shifts: Tensor,
+        focus: Tensor,
+    ) -> Tensor:
+        per_length = (memory.square().sum(dim=-1) + SHORTEST**2).rsqrt_().unsqueeze(1)
+        per_size = (key.square().sum(dim=-1, keepdim=True) + SHORTEST**2).rsqrt_()
+        unit = key * per_size
+        similar = torch.bmm(unit, memory.mT).mul_(per_length)
+        found = (strength.unsqueeze(-1) * similar).softmax(dim=-1)
+        mixed = torch.lerp(before, found, gate.unsqueeze(-1))
+        moved = shift(mixed, shifts)
+        logs = (moved.clamp_min(0.0) + LEAST).log_()
+        out = (focus.unsqueeze(-1) * logs).softmax(dim=-1)
+        ctx.save_for_backward(
+            *(memory, before, strength, gate, shifts, focus),
+            *(per_length, per_size, unit, similar, found, mixed, moved, logs, out),
+        )
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        memory, before, strength, gate, shifts, focus, *rest = ctx.saved_tensors
+        per_length, per_size, unit, similar, found, mixed, moved, logs, out = rest
+        # Eq. 9
+        d_logs = _before_softmax(out, grads[0])
+        d_focus = (d_logs * logs).sum(dim=-1)
+        d_moved = (d_logs * focus.unsqueeze(-1)).div_(moved + LEAST).masked_fill_(moved < 0, 0.0)
+        # Eq. 8
+        reach = shifts.shape[-1] // 2
+        d_mixed, d_shifts = torch.zeros_like(mixed), []
+        for by, share in enumerate(shifts.split(1, dim=-1), start=-reach):
+            back = d_moved.roll(-by, dims=-1)
+            d_mixed.addcmul_(back, share)
+            d_shifts.append((back * mixed).sum(dim=-1))
+        # Eq. 7
+        d_gate = (d_mixed * (found - before)).sum(dim=-1)
+        d_found = d_mixed * gate.unsqueeze(-1)
+        d_before = d_mixed - d_found
+        # Eq. 5
+        d_scaled = _before_softmax(found, d_found)
+        d_strength = (d_scaled * similar).sum(dim=-1)
+        d_similar = d_scaled.mul_(strength.unsqueeze(-1))
+        # Eq. 6: the length of a row takes from its gradient what points along the row
+        d_dot = d_similar * per_length
+        along = (d_similar * similar).sum(dim=1).mul_(per_length.squeeze(1).square()).neg_()
+        d_memory = torch.baddbmm(memory * along.unsqueeze(-1), d_dot.mT, unit)
+        d_unit = torch.bmm(d_dot, memory)
+        d_key = per_size * (d_unit - unit * (d_unit * unit).sum(dim=-1, keepdim=True))
+        return (
+            d_memory.clamp_(-STEEPEST, STEEPEST),
+            d_before.clamp_(-STEEPEST, STEEPEST),
+            d_key,
+            d_strength,
+            d_gate,
+            torch.stack(d_shifts, dim=-1),
+            d_focus,
+        )
+
+
+class _Write(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, memory: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
+        rubbed = [memory]  # after none, one, … of the heads erased
+        for w, e in zip(weights.unbind(1), erase.unbind(1), strict=True):
+            last = rubbed[-1]
+            rubbed.append(torch.addcmul(last, last, w.unsqueeze(2) * e.unsqueeze(1), value=-1))
+        ctx.save_for_backward(weights, erase, add, *rubbed[:-1])
+        return torch.baddbmm(rubbed[-1], weights.mT, add)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, ...]:
+        weights, erase, add, *rubbed = ctx.saved_tensors
+        grad = grads[0]
+        # Eq. 4
+        d_weights, d_add = torch.bmm(add, grad.mT), torch.bmm(weights, grad)
+        # Eq. 3, the last head first
+        d_erase = torch.empty_like(erase)
+        for head in reversed(range(len(rubbed))):
+            w, e = weights[:, head], erase[:, head]
+            lost = grad * rubbed[head]
+            d_weights[:, head] -= torch.bmm(lost, e.unsqueeze(2)).squeeze(2)
+            d_erase[:, head] = -torch.bmm(w.unsqueeze(1), lost).squeeze(1)
+            grad = torch.addcmul(grad, grad, w.unsqueeze(2) * e.unsqueeze(1), value=-1)
+        return grad, d_weights, d_erase, d_add

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heed.layers.addressing import Aim, address, read, write
+from heed.layers.addressing import Aim, address_at_once, read, write_at_once
 from heed.layers.lstm import memorise
 
 EMPTY = 1e-6
@@ -58,28 +58,11 @@ def operate(state: MemoryState, commands: Commands, order: Order) -> MemoryState
     what is read.
     """
     before = state.memory
-    writing = address(before, state.writing, commands.writing)
-    after = write(before, writing, commands.erase, commands.add)
+    writing = address_at_once(before, state.writing, commands.writing)
+    after = write_at_once(before, writing, commands.erase, commands.add)
     seen = after if order == "write_first" else before
-    reading = address(seen, state.reading, commands.reading)
+    reading = address_at_once(seen, state.reading, commands.reading)
     return MemoryState(after, read(seen, reading), reading, writing)
-
-
-STEEPEST = 1e4
-"""No gradient that goes back to the step before has an entry larger than this."""
-
-
-def held(state: MemoryState) -> MemoryState:
-    """The same state, whose gradient is cut off entry by entry at ``STEEPEST``.
-
-    Sharpening multiplies a gradient by about γ at each step. After enough steps that is no float
-    any more, and ∞ − ∞ is not a number. Clipping the gradient of the parameters comes too late
-    for that; Graves (2013, section 2.1) clips inside of the network, too.
-    """
-    for each in (state.memory, state.reading, state.writing):
-        if each.requires_grad:
-            each.register_hook(lambda grad: grad.clamp(-STEEPEST, STEEPEST))
-    return state
 
 
 # ------------------------------------------------------------------------------- the machine
@@ -286,7 +269,7 @@ class NTM(nn.Module):
         commands = self.commands(hidden)
         if hand is not None:
             commands = hand(commands)
-        heads = operate(held(state.heads), commands, self.config.order)
+        heads = operate(state.heads, commands, self.config.order)
         return NTMState(heads, h, c), hidden, commands
 
     def _readout(

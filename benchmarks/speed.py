@@ -20,8 +20,10 @@ from heed.data.tapes import CopyTapes
 from heed.data.vocabulary import PAD
 from heed.evaluation.decoding import greedy
 from heed.experiments.table import find
+from heed.masks import causal, padding
 from heed.models.lstmn import LSTMN
 from heed.models.ntm import NTM, NTMConfig
+from heed.models.transformer import Transformer, TransformerConfig
 from heed.models.translator import DecoderOutput
 from heed.scores import Additive, ScaledDot
 from heed.training.loop import Precision, train
@@ -166,6 +168,71 @@ def copying(sequences: int, *, machine: bool = True) -> Way:
     return lambda: torch.autograd.grad(loss(), list(model.parameters()))
 
 
+def attending_alone(how: str) -> Way:
+    """One training step of a small Transformer. ``"ours"`` (post-norm, no map asked for);
+    ``"asked"``: the same, all maps handed out; ``"theirs"``: PyTorch's ``nn.Transformer``, whose
+    one norm more costs next to nothing. Nothing is dropped: PyTorch drops in more places."""
+    d, inner, heads, layers, batch = 128, 512, 4, 3, a_batch()
+    model = Transformer(
+        TransformerConfig(
+            source_vocab=WORDS,
+            target_vocab=WORDS,
+            d_model=d,
+            d_inner=inner,
+            heads=heads,
+            encoder_layers=layers,
+            decoder_layers=layers,
+            dropout=0.0,
+            bias=True,
+        )
+    )
+    theirs = nn.Transformer(d, heads, layers, layers, inner, 0.0, batch_first=True)
+    keep = padding(batch.source_lengths, SOURCE)[:, 0]
+    ahead = ~causal(TARGET - 1)
+
+    class Theirs(nn.Module):
+        """PyTorch's layers between our embeddings and our output."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.ours, self.layers = model, theirs
+
+        def forward(self, source: Tensor, _: Tensor, target_in: Tensor) -> DecoderOutput:
+            x, y = (
+                table(words) * d**0.5 + model.positions_source(words.shape[1])
+                for table, words in (
+                    (model.embed_source, source),
+                    (model.embed_target, target_in),
+                )
+            )
+            y = self.layers(
+                x,
+                y,
+                tgt_mask=ahead,
+                src_key_padding_mask=~keep,
+                memory_key_padding_mask=~keep,
+            )
+            return DecoderOutput(model.output(y), {})
+
+    class Asked(nn.Module):
+        """Ours, with every map."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.ours = model
+
+        def forward(self, *read: Tensor) -> DecoderOutput:
+            return self.ours(*read, weights=True)
+
+    net = {"ours": model, "asked": Asked(), "theirs": Theirs()}[how]
+    used = (
+        [*model.parameters()]
+        if how != "theirs"
+        else [model.embed_source.weight, model.output.weight, *theirs.parameters()]
+    )
+    return lambda: torch.autograd.grad(translation_loss(net, batch), used)
+
+
 def comparisons() -> Iterator[tuple[str, float]]:
     yield (
         "training step, bfloat16 against float32",
@@ -194,6 +261,14 @@ def comparisons() -> Iterator[tuple[str, float]]:
             f"NTM, {20 * few} sequences at once against {few}",
             ratio(copying(20 * few), copying(few)),
         )
+    yield (
+        "Transformer, a training step against PyTorch's layers",
+        ratio(attending_alone("ours"), attending_alone("theirs"), turns=15),
+    )
+    yield (
+        "Transformer, a training step with every map against without",
+        ratio(attending_alone("asked"), attending_alone("ours"), turns=15),
+    )
     yield (
         f"{SENTENCES} sentences translated one by one against all at once",
         ratio(decoding(together=False), decoding(together=True), turns=3),

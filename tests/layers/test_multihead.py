@@ -165,6 +165,26 @@ def test_nothing_is_kept_for_the_way_back_when_nobody_asks():
         assert ((64, 64) in sizes) == held
 
 
+def test_on_a_processor_the_blocks_are_of_float32_whatever_is_around_them(monkeypatch):
+    ours = MultiHead(d_model=D, heads=HEADS)
+    query, source = inputs()
+    kinds, real = [], F.scaled_dot_product_attention
+
+    def note(q, k, v, *rest, **options):
+        kinds.append({q.dtype, k.dtype, v.dtype})
+        return real(q, k, v, *rest, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", note)
+    exact = ours(query, source, keep=MASKS["padding"]).out
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rough = ours(query, source, keep=MASKS["padding"]).out
+    assert kinds == [{torch.float32}] * 2
+    assert rough.dtype == torch.bfloat16
+    assert_close(rough.float(), exact, rtol=0, atol=0.02)
+    ours.double()(query.double(), source.double())
+    assert kinds[-1] == {torch.float64}
+
+
 @pytest.mark.parametrize("heads", [0, 5])
 def test_a_width_that_cannot_be_split_is_refused(heads):
     with pytest.raises(ValueError, match=rf"^d_model=12 cannot be split over {heads} heads$"):

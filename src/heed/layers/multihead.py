@@ -1,5 +1,6 @@
 """Multi-head attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2.2)."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -104,12 +105,12 @@ class MultiHead(nn.Module):
             seen = self.dropout(alpha) @ v
         else:
             alpha = None
-            seen = F.scaled_dot_product_attention(
+            seen = in_blocks(
                 q,
                 k,
                 v,
-                attn_mask=keep,
-                dropout_p=self.dropout.p if self.training else 0.0,
+                keep=keep,
+                dropout=self.dropout.p if self.training else 0.0,
                 scale=None if isinstance(self.score, ScaledDot) else 1.0,
             )
         if on is not None:
@@ -118,6 +119,29 @@ class MultiHead(nn.Module):
 
     def _split(self, x: Float[Tensor, "batch step d_model"]) -> Float[Tensor, "batch head step _"]:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def in_blocks(
+    q: Float[Tensor, "batch head query d_k"],
+    k: Float[Tensor, "batch head key d_k"],
+    v: Float[Tensor, "batch head key d_k"],
+    *,
+    keep: Bool[Tensor, "#batch 1 #query #key"] | None,
+    dropout: float,
+    scale: float | None,
+) -> Float[Tensor, "batch head query d_k"]:
+    """PyTorch's ``scaled_dot_product_attention``; ``scale=None`` is 1/√d_k.
+
+    On a processor its way back takes bfloat16 four times as long as float32, for sentences of 20
+    words. So it gets float32 there, though all around it may be bfloat16.
+    """
+    slow = q.device.type == "cpu" and (
+        q.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")
+    )
+    with torch.autocast("cpu", enabled=False) if slow else nullcontext():
+        if slow:
+            q, k, v = q.float(), k.float(), v.float()
+        return F.scaled_dot_product_attention(q, k, v, keep, dropout, scale=scale)
 
 
 def switch(heads: int, off: set[int] | frozenset[int], device: torch.device) -> Bool[Tensor, " h"]:

@@ -120,6 +120,24 @@ def test_who_points_wrong_is_found_out():
     assert metrics["invalid"]["5"] > 0.3
 
 
+def test_where_nothing_is_a_polygon_no_area_is_noted():
+    class Stubborn(Oracle):
+        """Points at the first point for ever where that is not forbidden."""
+
+        def step(self, state, encoded, *, rule=None):
+            state, logits = super().step(state, encoded, rule=rule)
+            if rule == "free":
+                logits = 50.0 * nn.functional.one_hot(
+                    torch.ones(len(logits)).long(), logits.shape[1]
+                )
+            return state, logits
+
+    metrics, _ = Pointing(HULLS).evaluate(Stubborn(HULLS))
+    assert metrics["covered"]["5"] == pytest.approx(1.0)
+    assert metrics["invalid_free"] == {"5": 1.0, "4": 1.0}
+    assert "covered_free" not in metrics
+
+
 def test_who_knows_nothing_loses_the_log_of_all_keys():
     class Blank(nn.Module):
         def forward(self, points, answers):

@@ -211,7 +211,8 @@ class Pointing:
                 for pointed, suffix in ((found, ""), (free, "_free")):
                     worth = hull_answers(points, pointed.answers, right, pointed.finished)
                     note(f"exact{suffix}", n, share(worth.exact))
-                    note(f"covered{suffix}", n, worth.covered.nanmean().item())
+                    if worth.valid.any():  # else there is no such number, and none is noted
+                        note(f"covered{suffix}", n, worth.covered.nanmean().item())
                     note(f"invalid{suffix}", n, share(~worth.valid))
                 continue
             found = whole(model, points, rule="each_once")

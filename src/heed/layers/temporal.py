@@ -1,0 +1,133 @@
+"""What SNAIL is built from: convolutions that look back a fixed way, attention that looks back
+anywhere (Mishra, Rohaninejad, Chen & Abbeel 2018, arXiv:1707.03141, section 3).
+
+Every block keeps what comes in and puts what it found beside it: sequences grow wider, never
+longer. No block sees what comes later.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heed.attention import masked_softmax
+from heed.masks import causal
+from heed.scores import ScaledDot
+
+Dilations = Literal["from_one", "as_printed"]
+Over = Literal["keys", "queries"]
+
+
+class CausalConvolution(nn.Module):
+    """y_t = W_past x_{t−R} + W_now x_t + b: a convolution of kernel size 2 and dilation R
+
+    x is 0 before the first step. ``W`` is [W_past, W_now].
+    """
+
+    def __init__(self, *, d_input: int, d_output: int, dilation: int) -> None:
+        super().__init__()
+        if dilation < 1:
+            raise ValueError(f"dilation={dilation}, but a step back is one step at least")
+        self.dilation = dilation
+        self.W = nn.Linear(2 * d_input, d_output)
+
+    def forward(
+        self, x: Float[Tensor, "batch step d_input"]
+    ) -> Float[Tensor, "batch step d_output"]:
+        past = F.pad(x, (0, 0, self.dilation, 0))[:, : x.shape[1]]
+        return self.W(torch.cat([past, x], dim=-1))
+
+
+class DenseBlock(nn.Module):
+    """DenseBlock(R, D): x_f, x_g = two causal convolutions of x; [x; tanh(x_f) ∘ σ(x_g)]
+
+    R is ``dilation`` and D ``filters``. Both convolutions are computed as one.
+    """
+
+    def __init__(self, *, d_input: int, dilation: int, filters: int) -> None:
+        super().__init__()
+        self.both = CausalConvolution(d_input=d_input, d_output=2 * filters, dilation=dilation)
+        self.d_output = d_input + filters
+
+    def forward(
+        self, x: Float[Tensor, "batch step d_input"]
+    ) -> Float[Tensor, "batch step d_output"]:
+        x_f, x_g = self.both(x).chunk(2, dim=-1)
+        return torch.cat([x, torch.tanh(x_f) * torch.sigmoid(x_g)], dim=-1)
+
+
+def dilations(steps: int, kind: Dilations = "from_one") -> tuple[int, ...]:
+    """The dilations of TCBlock(T, D), ⌈log₂ T⌉ of them.
+
+    ``"from_one"``: 1, 2, 4, …: every step back from 0 to T − 1 is a sum of some of them, and of
+    only one choice. ``"as_printed"``: 2, 4, 8, …, what the paper's pseudocode says with
+    ``for i in 1, …, ⌈log₂ T⌉: DenseBlock(2^i, D)``. Sums of even numbers are even: whatever is an
+    odd number of steps back is never seen.
+    """
+    if steps < 2:
+        raise ValueError(f"steps={steps}: there is nothing to look back at")
+    if kind not in get_args(Dilations):
+        raise ValueError(f"dilations={kind!r} is none of {', '.join(get_args(Dilations))}")
+    first = 0 if kind == "from_one" else 1
+    return tuple(2 ** (first + i) for i in range((steps - 1).bit_length()))
+
+
+class TemporalBlock(nn.Module):
+    """TCBlock(T, D): one DenseBlock for each of ``dilations``, D filters each."""
+
+    def __init__(
+        self, *, d_input: int, steps: int, filters: int, kind: Dilations = "from_one"
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential()
+        self.d_output = d_input
+        for dilation in dilations(steps, kind):
+            block = DenseBlock(d_input=self.d_output, dilation=dilation, filters=filters)
+            self.blocks.append(block)
+            self.d_output = block.d_output
+
+    def forward(
+        self, x: Float[Tensor, "batch step d_input"]
+    ) -> Float[Tensor, "batch step d_output"]:
+        return self.blocks(x)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """The sequence with what each step found beside it, and where it looked."""
+
+    x: Float[Tensor, "batch step d_output"]
+    weights: Float[Tensor, "batch step key"]
+
+
+class AttentionBlock(nn.Module):
+    """AttentionBlock(K, V): keys, queries = W_k x, W_q x;  probs = softmax(queries keysᵀ / √K)
+    [x; probs W_v x], no step looking ahead
+
+    Each W has a bias. A step may look at itself, and the first one can look nowhere else.
+
+    over: what the softmax runs over. ``"queries"`` is a fault of public code, here to be measured:
+        a step's weights then do not sum to one, and depend on what comes later.
+    """
+
+    def __init__(self, *, d_input: int, d_key: int, d_value: int, over: Over = "keys") -> None:
+        super().__init__()
+        if over not in get_args(Over):
+            raise ValueError(f"over={over!r} is none of {', '.join(get_args(Over))}")
+        self.over = over
+        self.W_q, self.W_k = nn.Linear(d_input, d_key), nn.Linear(d_input, d_key)
+        self.W_v = nn.Linear(d_input, d_value)
+        self.score = ScaledDot()
+        self.d_output = d_input + d_value
+
+    def forward(self, x: Float[Tensor, "batch step d_input"]) -> Remembered:
+        keep = causal(x.shape[1], device=x.device)
+        scores = self.score(self.W_q(x), self.W_k(x))
+        if self.over == "keys":
+            weights = masked_softmax(scores, keep)
+        else:
+            weights = masked_softmax(scores.mT, keep.mT).mT
+        return Remembered(torch.cat([x, weights @ self.W_v(x)], dim=-1), weights)

@@ -286,13 +286,13 @@ class PictureLab(Lab):
         return self._trained[self.choice].model.config.grid[1]
 
 
-def _place(row: Sequence[float | None], columns: int) -> str:
+def _place(row: Sequence[float | int | None], columns: int) -> str:
     """The likeliest, counted from 1: "3, 5" is row 3, column 5."""
     at = int(np.argmax([each or 0 for each in row]))
     return f"{at // columns + 1}, {at % columns + 1}"
 
 
-def _fog(row: Sequence[float | None]) -> UInt8[np.ndarray, "4 row column"]:
+def _fog(row: Sequence[float | int | None]) -> UInt8[np.ndarray, "4 row column"]:
     """What hides each place: nothing where half of the look goes to, or more."""
     weights = np.array([each or 0 for each in row], dtype=float)
     thick = THICK * np.clip(1 - np.sqrt(2 * weights), 0, 1)

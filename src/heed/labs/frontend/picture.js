@@ -545,9 +545,8 @@ export function render({ model, el }) {
     verdict.classList.toggle("heed-right", Boolean(good));
     replace(
       verdict,
-      good ? tell("right") : right ? [tell("wrong"), " ", ...marked(right, said)] : tell("none"),
+      good ? tell("right") : right ? [tell("wrong"), " ", marked(right, said)] : tell("none"),
     );
-    verdict.lang = "en";
     setText(status, [...new Set(seen.remarks.map(remark)), ...(seen.message ? [tell("failed")] : [])].join(" "));
     replace(
       rows,
@@ -561,7 +560,8 @@ export function render({ model, el }) {
 
   // What would have been right; the words that the model did not write there stand out.
   function marked(right, said) {
-    return right.flatMap((each, i) => [i ? " " : "", said[i] === each ? each : h("b", null, each)]);
+    const words = right.flatMap((each, i) => [i ? " " : "", said[i] === each ? each : h("b", null, each)]);
+    return h("span", { lang: own().language }, words);
   }
 
   function remark({ about, of, ...values }) {

@@ -119,13 +119,14 @@ def in_blocks(
 ) -> Float[Tensor, "batch pixel d_v"]:
     """softmax(query keysᵀ) values, without the whole softmax in memory.
 
-    On a processor PyTorch does so only if keys and values are equally wide; zeros make them so,
-    and change no product.
+    On a processor PyTorch does so only if keys and values are equally wide, and the numbers of a
+    pixel lie side by side in memory; zeros make them so, and change no product.
     """
     d_k, d_v = keys.shape[-1], values.shape[-1]
     wide = max(d_k, d_v)
     query, keys, values = (
-        F.pad(each, (0, wide - each.shape[-1])).unsqueeze(1) for each in (query, keys, values)
+        F.pad(each, (0, wide - each.shape[-1])).unsqueeze(1).contiguous()
+        for each in (query, keys, values)
     )
     seen = F.scaled_dot_product_attention(query, keys, values, scale=1.0)
     return seen.squeeze(1)[..., :d_v]

@@ -1,5 +1,6 @@
 """The Pointer Network: rules, steps against the whole, any number of points, learning."""
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -197,8 +198,13 @@ def test_it_learns_one_batch_by_heart():
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [({"d_input": 0}, "d_input=0 must be"), ({"d_hidden": -1}, "d_hidden=-1 must be")],
+    [
+        ({"d_input": 0}, "d_input=0 must be at least 1"),
+        ({"d_hidden": -1}, "d_hidden=-1 must be at least 1"),
+        ({"rule": "tour"}, "rule='tour' is none of free, each_once, polygon"),
+    ],
 )
-def test_a_network_that_cannot_be_built_is_refused(sizes, message):
+def test_a_network_that_cannot_be_built_is_refused(sizes, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a reader has no such hook
     with pytest.raises(ValueError, match=message):
-        PointerNetwork(PointerConfig(**sizes))
+        PointerConfig(**sizes)

@@ -91,6 +91,22 @@ class NTMConfig:
     first: First = "constant"
     order: Order = "write_first"
 
+    def __post_init__(self) -> None:
+        for name in ("d_input", "d_output", "d_controller", "slots", "d_slot"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        if self.readers < 1 or self.writers < 1:
+            raise ValueError(
+                f"readers={self.readers} and writers={self.writers}: at least one of each"
+            )
+        if self.shift < 0:
+            raise ValueError(f"shift={self.shift} must be 0 or more")
+        for name, known in (("controller", Controller), ("first", First), ("order", Order)):
+            if getattr(self, name) not in get_args(known):
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is none of {', '.join(get_args(known))}"
+                )
+
 
 @dataclass(frozen=True)
 class NTMState:
@@ -134,20 +150,6 @@ class NTM(nn.Module):
 
     def __init__(self, config: NTMConfig) -> None:
         super().__init__()
-        for name in ("d_input", "d_output", "d_controller", "slots", "d_slot"):
-            if getattr(config, name) < 1:
-                raise ValueError(f"{name}={getattr(config, name)} must be at least 1")
-        if config.readers < 1 or config.writers < 1:
-            raise ValueError(
-                f"readers={config.readers} and writers={config.writers}: at least one of each"
-            )
-        if config.shift < 0:
-            raise ValueError(f"shift={config.shift} must be 0 or more")
-        for name, known in (("controller", Controller), ("first", First), ("order", Order)):
-            if getattr(config, name) not in get_args(known):
-                raise ValueError(
-                    f"{name}={getattr(config, name)!r} is none of {', '.join(get_args(known))}"
-                )
         self.config = config
         H, d, R, W = config.d_controller, config.d_slot, config.readers, config.writers
         recurrent, heads, wide = config.controller == "lstm", R + W, 2 * config.shift + 1

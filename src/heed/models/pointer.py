@@ -50,6 +50,13 @@ class PointerConfig:
     d_hidden: int = 128
     rule: Rule = "free"
 
+    def __post_init__(self) -> None:
+        for name in ("d_input", "d_hidden"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
+        if self.rule not in get_args(Rule):
+            raise ValueError(f"rule={self.rule!r} is none of {', '.join(get_args(Rule))}")
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -103,11 +110,6 @@ class PointerNetwork(nn.Module):
 
     def __init__(self, config: PointerConfig) -> None:
         super().__init__()
-        for name in ("d_input", "d_hidden"):
-            if getattr(config, name) < 1:
-                raise ValueError(f"{name}={getattr(config, name)} must be at least 1")
-        if config.rule not in get_args(Rule):
-            raise ValueError(f"rule={config.rule!r} is none of {', '.join(get_args(Rule))}")
         self.config = config
         d = config.d_hidden
         self.encoder = nn.LSTM(config.d_input, d, batch_first=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
+import jaxtyping
 import pytest
 import torch
 from torch import nn
@@ -184,6 +185,7 @@ def test_the_card_keeps_points_answers_and_maps(models):
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (4, 3), (2, 4, 2)])
-def test_points_of_another_width_are_refused(models, shape):
+def test_points_of_another_width_are_refused(models, shape, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a reader has no such hook
     with pytest.raises(ValueError, match="are not n × 2 numbers"):
         models["tiny_tours"].point(torch.zeros(shape))

@@ -143,6 +143,7 @@ DRAWING = """
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
     [...root.querySelectorAll(".heed-scene-animal, .heed-scene-fog i")]
       .map((each) => [each.className, each.style.cssText]),
+    [...root.querySelectorAll(".heed-scene-paint")].map((each) => each.toDataURL()),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
   ]);
 }

@@ -263,7 +263,7 @@ def test_the_picture_obeys(notebook: Opened) -> None:
     tried.changes("its colour", root.get_by_label("yellow", exact=True).click)
     kind = root.get_by_label("Animal", exact=True)
     tried.changes("what it is", lambda: kind.select_option("horse"))
-    tried.changes("its drawing", root.get_by_label("silhouette 3").click)
+    tried.changes("its drawing", root.get_by_role("radio", name="silhouette 3").click)
     tried.changes("mirrored", root.get_by_label("Mirrored").click)
     tried.changes("one more", root.get_by_role("button", name="Add an animal").click)
     tried.changes("one less", root.get_by_role("button", name="Take it away").click)

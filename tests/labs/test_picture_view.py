@@ -695,7 +695,7 @@ def test_the_editor_changes_the_animal_that_is_chosen(opened: OnPage, lab: Pictu
     opened.tab("small blue cow").click()
     opened.after(lambda: root.get_by_label("Animal", exact=True).select_option("horse"))
     opened.after(lambda: root.get_by_label("yellow", exact=True).check(force=True))
-    opened.after(lambda: root.get_by_label("silhouette 7, never in").check(force=True))
+    opened.after(lambda: root.get_by_role("radio", name="silhouette 7, never in").check(force=True))
     opened.after(lambda: root.get_by_label("Mirrored").check(force=True))
     opened.after(lambda: root.get_by_label("at night", exact=True).check(force=True))
     lab.set_state(

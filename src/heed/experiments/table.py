@@ -713,7 +713,7 @@ def pointer_tsp20() -> Experiment:
 
 
 ON_TWINS = TrainConfig(
-    steps=12_000, batch_size=32, lr=1e-3, warmup=0, schedule="constant", clip=1_000.0
+    steps=15_000, batch_size=32, lr=1e-3, warmup=0, schedule="constant", clip=1_000.0
 )
 
 

@@ -712,9 +712,7 @@ def pointer_tsp20() -> Experiment:
     )
 
 
-ON_TWINS = TrainConfig(
-    steps=15_000, batch_size=32, lr=1e-3, warmup=0, schedule="constant", clip=1_000.0
-)
+ON_TWINS = TrainConfig(steps=15_000, batch_size=32, lr=1e-3, warmup=0, clip=1_000.0)
 
 
 def sagan_twins() -> Experiment:
@@ -733,6 +731,7 @@ def sagan_twins() -> Experiment:
             form="first",
             generator_rate=0.5,
             beta_2=0.99,
+            memory=0.995,
         ),
         data=TwinData(),
         train=ON_TWINS,

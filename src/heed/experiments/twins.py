@@ -190,7 +190,7 @@ class Painting:
         """The pictures."""
         return torch.tensor(len(batch))
 
-    def validate(self, model: SAGAN) -> float:
+    def validate(self, model: Any) -> float:
         """That loss on held-out pictures: neither net wants it low, and none alone brings it to
         its end. It says who is ahead."""
         real = from_bytes(self.valid[:CROWD]).to(device_of(model))

@@ -304,5 +304,5 @@ def _fog(row: Sequence[float | int | None]) -> UInt8[np.ndarray, "4 row column"]
 def _image(picture: UInt8[np.ndarray, "channel row column"]) -> str:
     """As an address of its own."""
     content = io.BytesIO()
-    imsave(content, np.moveaxis(picture, 0, -1), format="png", metadata={"Software": None})
+    imsave(content, np.moveaxis(picture, 0, -1), format="png", metadata={"Software": "heed"})
     return f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"

@@ -803,7 +803,7 @@ def transformer_letters(data: Letters) -> Experiment:
         data=ReverseData(longest=20, pairs=30_000)
         if data == "reverse"
         else CopyData(longest=20, pairs=30_000),
-        train=TrainConfig(steps=2_000, batch_size=64, lr=1e-3, warmup=200),
+        train=TrainConfig(steps=4_000, batch_size=64, lr=1e-3, warmup=200),
         task=TranslatesExactly(),
         claims=(
             Claim(metric="words_right", at_least=0.999),

@@ -153,7 +153,8 @@ def exact(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Bars:
-    """3e-4 each (a logit is about 10), or 3 times what PyTorch's own float32 is off from its float64 where that is more:
+    """3e-4 each (a logit is about 10), or 3 times what PyTorch's own float32 is off from its
+    float64 where that is more:
     two right answers may differ by both their rounding errors. How far a network multiplies them
     is its own affair and the steering's, so the noise is the largest over all sentences; in one
     sentence alone PyTorch may be right by luck."""

@@ -379,9 +379,9 @@ def luong_grammar(attention: Where) -> Experiment:
     """About as large as ``bahdanau_grammar``, on the same sentences.
 
     The encoder reads back to front, as in the paper's Table 1 from the second row on. Front to
-    back, the vector of *this* has not heard of the noun that says how it ends in French. At
-    Bahdanau's learning rate the loss of local-p, half-way down, rose again: hence a smaller one and
-    more steps.
+    back, the vector of *this* has not heard of the noun that says how it ends in French. More
+    steps at Bahdanau's learning rate made the loss of local-p rise again half-way: hence a smaller
+    one.
     """
     return Experiment(
         name=f"luong_{attention}_grammar",

@@ -1,9 +1,10 @@
 """``python -m heed export NAME``: a shipped model for the page, or one line why not.
 
 Beside the weights come the graphs (see ``heed.experiments.graphs``): ``encoder.onnx`` and
-``decoder.onnx`` of a model that writes, ``step.onnx`` of one that reads. And ``export.json``, which
-says what they are made from, how to run them, which files a page needs for that, and how far they
-are from PyTorch. Nothing is written unless all bars hold:
+``decoder.onnx`` of a model that writes, ``step.onnx`` of one that reads, ``painter.onnx`` of one
+that makes pictures. And ``export.json``, which says what they are made from, how to run them, which
+files a page needs for that, and how far they are from PyTorch. Nothing is written unless all bars
+hold:
 
 - the graphs compute what PyTorch computes from the same numbers, within 1e-4 (more only where
   PyTorch's own float32 is no closer to its float64, see ``Parity.bars``);
@@ -27,6 +28,7 @@ from heed.experiments.cards import compact
 from heed.experiments.checkpoint import checked, checksum, fill, tensors
 from heed.experiments.exported import (
     Exported,
+    ExportedPainter,
     ExportedReader,
     ExportedTeller,
     opened,
@@ -37,7 +39,7 @@ from heed.experiments.graphs import OPSET, ExportError, Stored, family_of, pack
 from heed.experiments.manifest import MANIFEST, WEIGHTS, read_manifest
 from heed.experiments.tasks import Task
 from heed.experiments.trained import Trained
-from heed.experiments.trials import Trial, likeliest, trial_of
+from heed.experiments.trials import Trial, trial_of
 
 __all__ = [
     "LARGEST",
@@ -45,6 +47,7 @@ __all__ = [
     "NODES",
     "WEIGHTS",
     "Exported",
+    "ExportedPainter",
     "ExportedReader",
     "ExportedTeller",
     "Parity",
@@ -129,7 +132,7 @@ def compare(shipped: Any, stored_model: Any, exported: Any, trial: Trial) -> Par
         precise = trial.together(copy.deepcopy(stored_model).double())
         wanted = trial.says(shipped)
     answers = [trial.together(exported), trial.alone(exported)]
-    words = [likeliest(answer.logits) == likeliest(theirs.logits) for answer in answers]
+    words = [answer.chosen == theirs.chosen for answer in answers]
     return Parity(
         sentences=len(trial.lengths),
         lengths=sorted(set(trial.lengths)),
@@ -172,7 +175,7 @@ def export(
     for file, content in beside.items():
         if content != checked(trained.folder, file, trained.card.files):
             raise ExportError(f"the data give another {file} than that of {name}: another version")
-    parameters = pack(model, limit=limit - NODES, short=short)
+    parameters = pack(model, limit=limit - NODES, short=short, part=family.part)
     stored_model = _rounded(model, parameters)
     graphs = {each.name: each.serialise() for each in family.graphs(model.config, parameters)}
     exported = opened(model, graphs)
@@ -215,13 +218,14 @@ def export(
 
 
 def _rounded(model: nn.Module, parameters: Mapping[str, Stored]) -> nn.Module:
-    """The model with its parameters as stored; the model itself, if that changes nothing."""
+    """The model with its parameters as stored, if they are; the model itself, if that changes
+    nothing."""
     values = {name: torch.from_numpy(stored.values()) for name, stored in parameters.items()}
     exact = dict(tensors(model))
-    if all(torch.equal(values[name], each.float()) for name, each in exact.items()):
+    if all(torch.equal(each, exact[name].float()) for name, each in values.items()):
         return model
     other = copy.deepcopy(model)
-    fill(other, values, where="the stored parameters")
+    fill(other, exact | values, where="the stored parameters")
     return other
 
 
@@ -232,6 +236,7 @@ def as_exported(trained: Trained) -> Trained:
     parameters = {
         name: Stored.of(values.detach().numpy(), kind_of[name])
         for name, values in tensors(trained.model)
+        if name in kind_of
     }
     model = _rounded(trained.model, parameters)
     numbers = trained.numbers if trained.changed else checksum(model)

@@ -18,6 +18,7 @@ from heed.experiments.graphs import (
     FAMILIES,
     ExportError,
     Family,
+    PaintingFamily,
     ReadingFamily,
     TellingFamily,
     family_of,
@@ -25,6 +26,7 @@ from heed.experiments.graphs import (
 from heed.experiments.graphs.lstmn import Begin
 from heed.experiments.manifest import read_manifest
 from heed.models.lstmn import LanguageOutput
+from heed.models.sagan import Drawn
 from heed.models.show_attend_tell import TellOutput, TellStep
 from heed.models.translator import DecoderOutput, StepOutput
 
@@ -309,10 +311,52 @@ class ExportedReader:
         return LanguageOutput(torch.stack(logits, 1), torch.stack(weights, 1) if weights else None)
 
 
-def opened(model: nn.Module, graphs: Mapping[str, bytes]) -> Exported | ExportedReader:
+class ExportedPainter:
+    """The one graph of a model that makes pictures, behind the model's own interface.
+
+    d_z: width of what it draws from
+    """
+
+    def __init__(self, painter: bytes, neutral: Mapping[str, Any]) -> None:
+        self.graph = Session(painter, neutral)
+        _, (_, self.d_z) = self.graph.inputs["z"]
+
+    @classmethod
+    def read(cls, folder: Path) -> "ExportedPainter":
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        manifest = read_manifest(folder)
+        _family(manifest, PaintingFamily)
+        return cls((folder / "painter.onnx").read_bytes(), _neutral(manifest))
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """What each control is when it leaves the model as it is."""
+        return self.graph.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of the graph."""
+        return {"painter": self.graph.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """Nothing: there are no steps."""
+        return {}
+
+    def __call__(
+        self, z: Float[Tensor, "batch d_z"], *, weights: bool = False, dial: float = 1.0
+    ) -> Drawn:
+        """Pictures; the dial is passed over where nothing attends, as the model does."""
+        found = self.graph({"z": z}, controls={"dial": dial} if self.neutral else {})
+        return Drawn(found["pictures"], found.get("weights") if weights else None)
+
+
+def opened(
+    model: nn.Module, graphs: Mapping[str, bytes]
+) -> Exported | ExportedReader | ExportedPainter:
     """The graphs of a model, by their names, ready to be asked."""
     family, config = family_of(model), model.config
     neutral = family.controls(config)
+    if isinstance(family, PaintingFamily):
+        return ExportedPainter(graphs["painter"], neutral)
     if isinstance(family, ReadingFamily):
         return ExportedReader(family, graphs["step"], family.begin(config), neutral)
     kind = ExportedTeller if isinstance(family, TellingFamily) else Exported

@@ -1,5 +1,6 @@
-"""What a model is compared on before its graphs are written: held-out sentences or pictures, asked
-in each way that a page asks. PyTorch and the graphs go through the same trial.
+"""What a model is compared on before its graphs are written: held-out sentences or pictures, or z
+to draw pictures from, asked in each way that a page asks. PyTorch and the graphs go through the
+same trial.
 """
 
 import itertools
@@ -15,15 +16,18 @@ from heed.data.batches import Batch, encode_batch
 from heed.data.corpora import Corpus
 from heed.data.pairs import Pair
 from heed.data.prose import Prose, Sentence, from_short_to_long
+from heed.data.twins import SIDE, read
 from heed.data.vocabulary import BOS, PAD
 from heed.evaluation.captions import LONGEST as LONGEST_CAPTION
 from heed.evaluation.captions import Gallery
 from heed.evaluation.decoding import greedy, translate
+from heed.evaluation.twins import in_words, to_bytes
 from heed.experiments.captioning import TESTS, Describing, pixels
 from heed.experiments.graphs import ExportError
 from heed.experiments.language import Reading
 from heed.experiments.tasks import Task
 from heed.experiments.translation import Translating
+from heed.experiments.twins import Painting, normal
 from heed.models.lstmn import LanguageOutput
 from heed.models.translator import DecoderOutput
 
@@ -39,6 +43,20 @@ class Answers:
 
     logits: Float[Tensor, "word vocab"]
     weights: Float[Tensor, " look"] | None
+
+    @property
+    def chosen(self) -> Tensor:
+        """What a reader gets to see of the logits: the likeliest words."""
+        return likeliest(self.logits)
+
+
+class Colours(Answers):
+    """The same of pictures: pixels instead of words, and of each its channels, from −1 to 1."""
+
+    @property
+    def chosen(self) -> Tensor:
+        """What a screen shows: bytes. A pixel is a picture of one row and one column here."""
+        return to_bytes(self.logits[:, :, None, None]).flatten(1)
 
 
 @runtime_checkable
@@ -68,6 +86,8 @@ def trial_of(task: Task) -> Trial:
         return Readings(task.prose)
     if isinstance(task, Describing):
         return Pictures(task)
+    if isinstance(task, Painting):
+        return Drawings()
     raise ExportError(f"it is not known how to compare what comes of {type(task).__name__}")
 
 
@@ -252,3 +272,43 @@ def _as_precise(
 ) -> Float[Tensor, "picture 3 row column"]:
     """In the precision that a PyTorch model computes in."""
     return pictures.to(next(model.parameters())) if isinstance(model, nn.Module) else pictures
+
+
+# ------------------------------------------------------------------------------- painting
+
+
+class Drawings:
+    """Pictures that a model draws, with its γ as it was learnt, with γ = 0, and with more; what it
+    says is what can be read from them.
+
+    lengths: pixels of each, whatever γ is
+    """
+
+    DIALS = (1.0, 0.0, 1.5)
+
+    def __init__(self, *, count: int = 24) -> None:
+        self.lengths = [SIDE * SIDE] * count
+
+    def together(self, model: Any) -> Answers:
+        return self._drawn(model, [self._points(model)])
+
+    def alone(self, model: Any) -> Answers:
+        return self._drawn(model, list(self._points(model).split(1)))
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        pictures = to_bytes(model(self._points(model)).pictures.float())
+        return [(str(seen),) for seen in in_words(read(pictures))]
+
+    def _points(self, model: Any) -> Float[Tensor, "picture d_z"]:
+        """One z for each picture, in the precision that a PyTorch model computes in."""
+        if not isinstance(model, nn.Module):
+            return normal(len(self.lengths), model.d_z, seed=3)
+        z = normal(len(self.lengths), int(model.config.d_z), seed=3)  # pyright: ignore
+        return z.to(next(model.parameters()))
+
+    def _drawn(self, model: Any, points: list[Float[Tensor, "_ d_z"]]) -> Answers:
+        drawn = [model(z, weights=True, dial=dial) for dial in self.DIALS for z in points]
+        looks = [each.weights.flatten() for each in drawn if each.weights is not None]
+        pictures = torch.cat([each.pictures for each in drawn])
+        pixels = pictures.permute(0, 2, 3, 1).flatten(0, 2)
+        return Colours(pixels, torch.cat(looks) if looks else None)

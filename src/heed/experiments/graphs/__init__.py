@@ -2,9 +2,10 @@
 
 A translator becomes two graphs. The *encoder* reads a sentence, the *decoder* makes one step;
 whoever runs them loops. So does a model that describes pictures: its encoder looks at one. A
-language model is one graph, the *step*. Inputs and outputs bear the names of the model's own
-records (``Annotations.keep``, ``LSTMNState.tape``), a state that comes out has ``next_`` before its
-name. Batch, source length and slots are free.
+language model is one graph, the *step*; a model that makes pictures is one, too, the *painter*.
+Inputs and outputs bear the names of the model's own records (``Annotations.keep``,
+``LSTMNState.tape``), a state that comes out has ``next_`` before its name. Batch, source length and
+slots are free.
 
 The graphs are built node by node, a file for each model. A trace of our encoders would unroll
 their loops and freeze the length of the source; ONNX has an operator for GRU and LSTM.
@@ -17,6 +18,7 @@ loads the file.
 from heed.experiments.graphs.families import (
     FAMILIES,
     Family,
+    PaintingFamily,
     ReadingFamily,
     TellingFamily,
     family_of,
@@ -32,6 +34,7 @@ __all__ = [
     "Family",
     "Graph",
     "Kind",
+    "PaintingFamily",
     "ReadingFamily",
     "Stored",
     "TellingFamily",

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from heed.experiments.graphs import bahdanau, lstmn, luong, parts, seq2seq, show_attend_tell
+from heed.experiments.graphs import bahdanau, lstmn, luong, parts, sagan, seq2seq, show_attend_tell
 from heed.experiments.graphs.graph import Graph
 from heed.experiments.graphs.storage import ExportError, Stored
 from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
@@ -17,6 +17,7 @@ from heed.models.lstmn import (
     LSTMState,
 )
 from heed.models.luong import Luong, LuongState, Reading
+from heed.models.sagan import SAGAN
 from heed.models.seq2seq import Seq2Seq, Thought
 from heed.models.show_attend_tell import Seen, ShowAttendTell, TellState
 
@@ -29,6 +30,7 @@ class Family:
     start: for each field of the state the field of ``encoded`` that it begins with
     controls: inputs of the decoder beyond those of ``step``, and what leaves the model of a config
         as it is
+    part: what the names of those parameters begin with that the graphs are made of
     """
 
     encoder: Callable[[Any, Mapping[str, Stored]], Graph]
@@ -37,6 +39,7 @@ class Family:
     state: type
     start: Mapping[str, str]
     controls: Callable[[Any], Mapping[str, Any]]
+    part: str = ""
 
     def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
         """Of a model; each names the file that it becomes."""
@@ -53,13 +56,14 @@ class ReadingFamily:
 
     state: the record of the model's ``start``
     begin: what it is before the first word, field by field
-    controls: as in ``Family``
+    controls, part: as in ``Family``
     """
 
     step: Callable[[Any, Mapping[str, Stored]], Graph]
     state: type
     begin: Callable[[Any], Mapping[str, lstmn.Begin]]
     controls: Callable[[Any], Mapping[str, Any]]
+    part: str = ""
 
     def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
         """The one there is, in a list."""
@@ -75,7 +79,25 @@ class TellingFamily(Family):
     the encoder reads pixels."""
 
 
-FAMILIES: dict[str, Family | ReadingFamily] = {
+@dataclass(frozen=True, kw_only=True)
+class PaintingFamily:
+    """How the models of a class that make pictures are exported: as one graph, from z to a picture.
+
+    controls, part: as in ``Family``
+    """
+
+    painter: Callable[[Any, Mapping[str, Stored]], Graph]
+    controls: Callable[[Any], Mapping[str, Any]]
+    part: str = ""
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """The one there is, in a list."""
+        return [self.painter(config, parameters)]
+
+
+AnyFamily = Family | ReadingFamily | PaintingFamily
+
+FAMILIES: dict[str, AnyFamily] = {
     Bahdanau.__name__: Family(
         encoder=bahdanau.encoder,
         decoder=bahdanau.decoder,
@@ -120,10 +142,15 @@ FAMILIES: dict[str, Family | ReadingFamily] = {
         start={"h": "first_h", "c": "first_c"},
         controls=show_attend_tell.controls,
     ),
+    SAGAN.__name__: PaintingFamily(
+        painter=sagan.painter,
+        controls=sagan.controls,
+        part=sagan.PART,
+    ),
 }
 
 
-def family_of(model: nn.Module) -> Family | ReadingFamily:
+def family_of(model: nn.Module) -> AnyFamily:
     """The family of a model; ``ExportError`` if it has none."""
     name = type(model).__name__
     if name not in FAMILIES:

@@ -64,14 +64,18 @@ def _short(values: np.ndarray) -> np.ndarray:
     return (bits >> drop << drop).astype(np.uint16).view(np.float16)
 
 
-def pack(model: nn.Module, *, limit: int, short: bool = False) -> dict[str, Stored]:
+def pack(model: nn.Module, *, limit: int, short: bool = False, part: str = "") -> dict[str, Stored]:
     """Every parameter by name, as small as it gets without loss; then, until all of them fit into
     ``limit`` bytes, the largest one goes down a step: float32, float16, int8. In the end, if
     wanted, float16 matrices become ``short``.
 
-    Vectors are small and stay at float16 or better.
+    Vectors are small and stay at float16 or better. part: only those whose name begins so
     """
-    exact = {name: tensor.detach().float().numpy() for name, tensor in tensors(model)}
+    exact = {
+        name: tensor.detach().float().numpy()
+        for name, tensor in tensors(model)
+        if name.startswith(part)
+    }
     packed = {}
     for name, values in exact.items():
         half = Stored.of(values, "float16")

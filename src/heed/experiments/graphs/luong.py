@@ -1,4 +1,8 @@
-"""``Luong`` as graphs: its encoder is ONNX's LSTM, its decoder is written out, as the model is."""
+"""``Luong`` as graphs. Its encoder is an LSTM, its decoder is written out, as the model is.
+
+Both compute in float64. In a long sentence these models make much of a rounding error: with
+float32, two runtimes that are both right end up thousandths of a weight apart.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +16,7 @@ from heed.models.luong import LuongConfig
 
 def encoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     """``Luong.encode``: from word numbers to ``Reading``."""
-    g, d = Graph("encoder", parameters), config.d_hidden
+    g, d = Graph("encoder", parameters, wide=True), config.d_hidden
     source, lengths = parts.source(g)
     read = parts.turned(g, source, lengths) if config.reverse_source else source
     x = g("Transpose", parts.embedded(g, "embed_source", read), perm=[1, 0, 2])
@@ -54,7 +58,7 @@ def decoder(config: LuongConfig, parameters: Mapping[str, Stored]) -> Graph:
     Gives besides the weights ``align``, what they were before the Gaussian, and in local attention
     ``places``, the middle of the window.
     """
-    g, d = Graph("decoder", parameters), config.d_hidden
+    g, d = Graph("decoder", parameters, wide=True), config.d_hidden
     token = g.takes("token", "int64", "batch")
     h, c = ([g.drop(x, 0) for x in parts.unlayered(g, n, config.layers, d)] for n in ("h", "c"))
     fed = g.takes("fed", "float32", "batch", d)

@@ -77,12 +77,57 @@ def lstm(g: Graph, x: str, names: str, d: int, *more: str) -> list[str]:
 
     names: of its parameters, with {} for what comes before the layer, as in ``encoder.{}_l0``
     more: the lengths ("" for none), h and c to begin with
+
+    In a wide graph the layer must have lengths and begins with nothing.
     """
+    if g.wide:
+        return _wide_lstm(g, x, names, d, *more)
     W, R = (g.insert(gates(g, names.format(name), d), 0) for name in ("weight_ih", "weight_hh"))
     biases = [gates(g, names.format(name), d) for name in ("bias_ih", "bias_hh")]
     b = g.insert(g("Concat", *biases, axis=0), 0)
     Y, h, c = g.several("LSTM", x, W, R, b, *more, names=("", "", ""), hidden_size=d)
     return [g.drop(Y, 1), h, c]
+
+
+def _wide_lstm(g: Graph, x: str, names: str, d: int, lengths: str) -> list[str]:
+    """The same step by step, for onnxruntime has ONNX's LSTM in float32 only."""
+    W, R = (
+        g("Transpose", g.weight(names.format(name)), perm=[1, 0])
+        for name in ("weight_ih", "weight_hh")
+    )
+    bias = g("Add", *(g.weight(names.format(name)) for name in ("bias_ih", "bias_hh")))
+    drives = g("Add", g("MatMul", x, W), bias)
+    times = g.cast(positions(g, length_of(g, x, axis=0)), "int32")
+    inside = g.insert(g("Less", g.insert(times, 1), g.insert(lengths, 0)), 2)
+    width = g("Concat", g("Shape", x, start=1, end=2), g.constant([d], "int64"), axis=0)
+    zeros = g("Expand", g.constant(0.0), width)
+
+    step = Graph("step", {}, prefix=f"{names.format('step')}.")
+    own = step.prefix + "{}"
+    h, c = (step.takes(own.format(name), "float64", "batch", d) for name in ("h", "c"))
+    drive = step.takes(own.format("drive"), "float64", "batch", 4 * d)
+    real = step.takes(own.format("inside"), "bool", "batch", 1)
+    i, f, new, o = step.split(step("Add", drive, step("MatMul", h, R)), [d] * 4, axis=1)
+    written = step("Mul", step("Sigmoid", i), step("Tanh", new))
+    moved = step("Add", step("Mul", step("Sigmoid", f), c), written)
+    said = step("Mul", step("Sigmoid", o), step("Tanh", moved))
+    nothing = step.constant(0.0, "float64")
+    for name, then, otherwise in (
+        ("next_h", said, h),
+        ("next_c", moved, c),
+        ("y", said, nothing),
+    ):
+        step("Where", real, then, otherwise, name=own.format(name))
+        step.gives(own.format(name), "float64", "batch", d)
+
+    last_h, last_c, Y = g.several(
+        "Scan",
+        *(zeros, zeros, drives, inside),
+        names=("", "", ""),
+        body=step.proto(),
+        num_scan_inputs=2,
+    )
+    return [Y, g.insert(last_h, 0), g.insert(last_c, 0)]
 
 
 def encoder_lstm(

@@ -745,6 +745,7 @@ def sagan_twins() -> Experiment:
             Claim(metric="sigma.smallest", at_least=0.9),
             Claim(metric="evenness.generator", at_most=0.9),
         ),
+        page_bytes=250_000,
     )
 
 

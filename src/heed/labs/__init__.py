@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heed.labs.predict import PredictLab
     from heed.labs.reading import ReadingLab
     from heed.labs.rivals import RivalsLab
+    from heed.labs.twins import TwinsLab
     from heed.labs.window import WindowLab
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "PredictLab",
     "ReadingLab",
     "RivalsLab",
+    "TwinsLab",
     "WindowLab",
 ]
 

@@ -5,8 +5,14 @@ classes are those that ``frontend/map.js`` makes, so one style sheet serves both
 escaped: what somebody typed stays text.
 """
 
+import io
+from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
+
+import numpy as np
+from jaxtyping import UInt8
+from matplotlib.image import imsave
 
 from heed.data.pairs import Link
 from heed.labs.palette import colour
@@ -143,6 +149,14 @@ def line(name: str, words: Sequence[str], marked: Collection[int] = (), mark: st
         tag(mark, escape(word)) if i in marked else escape(word) for i, word in enumerate(words)
     )
     return tag("p", tag("strong", escape(name)), " ", said, class_="heed-line")
+
+
+def image(picture: UInt8[np.ndarray, "channel row column"]) -> str:
+    """The address of a picture that lies in the page itself; a fourth channel is how much it hides
+    what is under it."""
+    content = io.BytesIO()
+    imsave(content, np.moveaxis(picture, 0, -1), format="png", metadata={"Software": "heed"})
+    return f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
 
 
 def sheet(*content: str, kind: str = "") -> str:

@@ -1,8 +1,6 @@
 """Place animals in a picture and read what a model says of them, word by word, with the glimpse
 that each word was written by."""
 
-import io
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import accumulate
@@ -12,7 +10,6 @@ import numpy as np
 import torch
 import traitlets
 from jaxtyping import Bool, Float, Int, UInt8
-from matplotlib.image import imsave
 from torch import Tensor
 
 from heed.attention import Attention
@@ -236,7 +233,7 @@ class PictureLab(Lab):
                 drawing.tag(
                     "span",
                     class_="heed-picture-drawn",
-                    style=f"background-image:url({_image(_fog(row))}),var(--heed-scene)",
+                    style=f"background-image:url({drawing.image(_fog(row))}),var(--heed-scene)",
                 ),
                 drawing.tag("figcaption", escape(word)),
             )
@@ -266,7 +263,7 @@ class PictureLab(Lab):
             drawing.tag("tbody", *rows),
             class_="heed-cells heed-picture-table",
         )
-        picture = _image(self.picture.numpy())
+        picture = drawing.image(self.picture.numpy())
         return drawing.sheet(
             drawing.line(say("picture.says", name=label), spoken),
             drawing.tag(
@@ -299,10 +296,3 @@ def _fog(row: Sequence[float | int | None]) -> UInt8[np.ndarray, "4 row column"]
     side = int(len(weights) ** 0.5)
     alpha = np.round(255 * thick).reshape(1, side, side)
     return np.concatenate([np.full((3, side, side), FOG), alpha]).astype(np.uint8)
-
-
-def _image(picture: UInt8[np.ndarray, "channel row column"]) -> str:
-    """As an address of its own."""
-    content = io.BytesIO()
-    imsave(content, np.moveaxis(picture, 0, -1), format="png", metadata={"Software": "heed"})
-    return f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"

@@ -153,9 +153,12 @@ def _bare(axes: Axes, title: str) -> None:
 def _told(reading: Reading) -> str:
     """The first pictures in words, and how many of all are twins."""
     count, twins = len(reading.fit), int(reading.twins.sum())
-    first = ", ".join(_pair(reading, number) for number in range(min(count, SPOKEN)))
-    more = f", and {count - SPOKEN} more" if count > SPOKEN else ""
-    return f"{first}{more}; twins: {twins} of {count}."
+    first, clear = min(count, SPOKEN), reading.clear.all(dim=1)
+    told = [_pair(reading, number) for number in range(first) if clear[number]]
+    if len(told) < first:
+        told.append(f"{first - len(told)} with a blot")
+    more = f", and {count - first} more" if count > first else ""
+    return f"{', '.join(told)}{more}; twins: {twins} of {count}."
 
 
 def _pair(reading: Reading, number: int) -> str:
@@ -235,6 +238,7 @@ PANELS = {
 def _dress(panels: Mapping[str, Axes]) -> None:
     for name, axes in panels.items():
         axes.set_xscale("log")
+        axes.set_xlim(left=max(1.0, axes.get_xlim()[1] / 300))
         axes.set_title(PANELS[name], fontsize=10)
         if name in ("clear", "twins", "modes"):
             axes.set_ylim(0, 1)

@@ -209,6 +209,19 @@ def test_without_a_script_the_sentence_and_the_triangle_are_drawn(lab):
         _ = lab.trace
 
 
+def test_numbers_that_are_none_still_make_a_page(readers):
+    with torch.no_grad():
+        for each in readers:
+            each.model.words.output.bias.fill_(math.nan)
+        readers[0].model.lstmn.score.v.weight.fill_(math.nan)
+    lab = ReadingLab(*readers, text="a file .")
+    assert {weight for row in lab.answer["weights"] for weight in row} == {None}
+    drawn = BeautifulSoup(lab.html(), "html.parser")
+    assert "–" in drawn.select("heed-lab p")[1].text
+    assert not re.search("nan|None", drawn.select_one(".heed-sheet").text)  # pyright: ignore
+    lab.close()
+
+
 def test_models_that_know_other_words_or_are_of_another_kind_are_refused(readers):
     ours, theirs = readers
     with pytest.raises(ValueError, match="tiny_lstmn and tiny_lstm know different words"):

@@ -19,7 +19,7 @@ from heed.evaluation.decoding import answering, device_of
 from heed.experiments.language import NULL
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Asked, Lab, fingerprint, read
+from heed.labs.base import Asked, Finite, Lab, fingerprint, read
 from heed.labs.steering import COOLEST, HOTTEST, Forced, Gaze, Tempered, Uniform, with_parts
 from heed.models.lstmn import LSTMLanguageModel, LSTMNLanguageModel
 from heed.trace import AttentionTrace
@@ -111,7 +111,7 @@ class ReadingLab(Lab):
     word = traitlets.Int(-1, min=-1).tag(sync=True)
     look = traitlets.Enum(LOOKS, default_value="own").tag(sync=True)
     null = traitlets.Bool(True).tag(sync=True)
-    temperature = traitlets.Float(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
+    temperature = Finite(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), default_value=None, allow_none=True).tag(
         sync=True
     )
@@ -186,7 +186,7 @@ class ReadingLab(Lab):
         words, weights = [NULL, START, *self.answer["source"][:-1]], self.answer["weights"][row]
         parts = []
         for i, word in enumerate(words):
-            weight = weights[i] if i < len(weights) else 0.0
+            weight = (weights[i] if i < len(weights) else None) or 0.0  # None: it wrote no number
             marks = ["heed-token"] + ["heed-is-mark"] * (i < 2)
             marks += ["heed-is-now"] * (i == row + 1) + ["heed-is-unread"] * (i > row + 1)
             shown = f"{weight:.2f}" if weight >= drawing.WRITTEN else None
@@ -203,7 +203,7 @@ class ReadingLab(Lab):
 
 
 def _listed(guesses: Sequence[Sequence[Any]]) -> str:
-    return ", ".join(f"‘{word}’ {probability:.2f}" for word, probability in guesses)
+    return ", ".join(f"‘{word}’ {'–' if p is None else format(p, '.2f')}" for word, p in guesses)
 
 
 def read_by(model: Any, trained: Trained, words: Sequence[str]) -> Read:

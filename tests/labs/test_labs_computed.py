@@ -207,6 +207,8 @@ def test_what_is_drawn_without_javascript() -> None:
         (lambda: PlaneLab(points=[[0.0, 9.0]] * 6), "key A=[0.0, 9.0] is no place"),
         (lambda: PlaneLab(matrices={}), "the matrices of a PlaneLab are the same for everybody"),
         (lambda: PlaneLab(keys=[]), "no setting 'keys'; it has score, query, points"),
+        (lambda: PlaneLab(temperature=math.nan), "temperature=nan is no finite number"),
+        (lambda: PlaneLab(strength=10**400), "strength=inf is no finite number"),
         (lambda: MaskLab(padding="during"), "padding"),
         (lambda: MaskLab(words=["a"]), "the words of a MaskLab are the same for everybody"),
     ],
@@ -230,4 +232,6 @@ def test_nonsense_from_a_browser_is_left_out() -> None:
     assert {**lab.answer, "count": 0} == before
     lab.set_state({"d": 99_999, "temperature": -1, "picked": 77, "query": [1, -2]})
     assert (lab.d, lab.temperature, lab.picked, lab.query) == (512, 0.1, 5, [1.0, -2.0])
+    lab.set_state({"d": 9})
+    assert lab.d == 8
     lab.close()

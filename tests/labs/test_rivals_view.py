@@ -55,6 +55,12 @@ def test_what_cannot_be_switched_between_is_refused(lab):
         RivalsLab(MODELS, choices=[])
 
 
+def test_a_choice_that_is_none_is_left_out(lab):
+    before = lab.answer["count"]
+    lab.set_state({"choice": 2})
+    assert (lab.choice, lab.answer["count"]) == (0, before + 1)
+
+
 def test_without_a_script_the_map_of_the_chosen_model_is_drawn(lab):
     assert "Where it looks (attention)" in lab.html()
     assert "chat" in lab.html()

@@ -177,7 +177,9 @@ def test_what_is_not_asked_computes_nothing(lab: WindowLab) -> None:
         (lambda: WindowLab(MODELS, choices=[]), "are made from its models"),
         (lambda: WindowLab(MODELS, places={"a": 1}), "give places by step, as in {3: 4.5}"),
         (lambda: WindowLab(MODELS, places={0: math.nan}), "a place at nan is not from 0 to 61"),
+        (lambda: WindowLab(MODELS, places={math.inf: 1}), "give places by step, as in {3: 4.5}"),
         (lambda: WindowLab(MODELS, radius=0), "radius"),
+        (lambda: WindowLab(MODELS, sigma=math.nan), "sigma=nan is no finite number"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(
@@ -196,6 +198,14 @@ def test_places_that_are_none_are_left_out(lab: WindowLab, sent: Any) -> None:
     lab.set_state({"where": "hand", "places": {"1": 2}})
     lab.set_state({"places": sent})
     assert lab.places == {"1": 2.0}
+
+
+def test_a_choice_that_is_none_is_left_out_and_what_came_with_it_is_not(lab: WindowLab) -> None:
+    before = lab.answer["count"]
+    lab.set_state({"choice": len(MODELS), "text": "a b"})
+    assert (lab.choice, lab.text) == (0, "a b")
+    assert lab.answer["count"] == before + 1
+    assert lab.answer["asked"]["text"] == "a b"
 
 
 def test_without_a_script_one_look_is_drawn_in_its_three_stages(lab: WindowLab) -> None:

@@ -12,7 +12,7 @@ from heed.data.vocabulary import SPECIALS, UNK
 from heed.evaluation.decoding import Hypothesis, beam, greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Asked, Lab, fingerprint, read, spoken, whole_numbers
+from heed.labs.base import Asked, Finite, Lab, fingerprint, read, spoken, whole_numbers
 from heed.labs.steering import COOLEST, HOTTEST, LOOKS, Steered
 from heed.models.bahdanau import Bahdanau
 from heed.models.luong import Luong
@@ -58,7 +58,7 @@ class AlignmentLab(Lab):
     trained: Asked = Asked((Bahdanau, Luong), "steers the attention of")
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
-    temperature = traitlets.Float(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
+    temperature = Finite(1.0, min=COOLEST, max=HOTTEST).tag(sync=True)
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
     look = traitlets.Enum(LOOKS, default_value="own").tag(sync=True)
     only = traitlets.Int(-1, min=-1).tag(sync=True)
@@ -80,7 +80,7 @@ class AlignmentLab(Lab):
         rows = proposal["value"]
         try:
             return {str(int(step)): whole_numbers(keys) for step, keys in rows.items()}
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise traitlets.TraitError(
                 f"rows={rows!r}: give source positions by step, as in {{3: [4, 5]}}"
             ) from None

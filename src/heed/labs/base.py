@@ -265,6 +265,19 @@ def strings(language: str = "en") -> dict[str, str]:
     return json.loads((modules.FRONTEND / f"strings.{language}.json").read_text("utf-8"))
 
 
+class Finite(traitlets.Float):
+    """A number that JSON can say: neither NaN, which is in no range and out of none, nor ∞."""
+
+    def validate(self, obj: Any, value: Any) -> float:
+        try:
+            number = super().validate(obj, value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise traitlets.TraitError(f"{self.name}={number:g} is no finite number")
+        return number
+
+
 class Lab(anywidget.AnyWidget):
     """A view with a model behind it.
 
@@ -487,7 +500,7 @@ def tamed(trait: Any, lab: Lab, value: Any) -> Any:
         low = -math.inf if trait.min is None else trait.min
         high = math.inf if trait.max is None else trait.max
         bent = min(max(value, low), high)
-        return float(bent) if isinstance(trait, traitlets.Float) else int(bent)
+        value = float(bent) if isinstance(trait, traitlets.Float) else int(bent)
     return trait._validate(lab, value)
 
 

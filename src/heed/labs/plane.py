@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heed.labs import drawing
-from heed.labs.base import Lab
+from heed.labs.base import Finite, Lab
 from heed.labs.palette import colour
 from heed.scores import Additive, Cosine, Dot, General, Location, ScaledDot, Score, ScoreName
 from heed.trace import AttentionTrace
@@ -129,8 +129,8 @@ class PlaneLab(Lab):
         sync=True
     )
     d = traitlets.Int(2, min=WIDTHS[0], max=WIDTHS[-1]).tag(sync=True)
-    strength = traitlets.Float(4.0, min=0.1, max=20.0).tag(sync=True)
-    temperature = traitlets.Float(1.0, min=0.1, max=5.0).tag(sync=True)
+    strength = Finite(4.0, min=0.1, max=20.0).tag(sync=True)
+    temperature = Finite(1.0, min=0.1, max=5.0).tag(sync=True)
     picked = traitlets.Int(1, min=0, max=len(LABELS) - 1).tag(sync=True)
     matrices = traitlets.Dict().tag(sync=True)
 
@@ -160,8 +160,10 @@ class PlaneLab(Lab):
         return d
 
     def _tamed(self, state: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        for name, value in super()._tamed(state):
-            yield name, max(w for w in WIDTHS if w <= value) if name == "d" else value
+        d = state.get("d")
+        if isinstance(d, int | float) and d >= WIDTHS[0]:
+            state = {**state, "d": max(width for width in WIDTHS if width <= d)}
+        return super()._tamed(state)
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         score = score_in_plane(self.score, self.matrices, self.strength)

@@ -78,7 +78,7 @@ class PredictLab(Lab):
             there = all(0 <= column <= LONGEST for column in columns)
             if there and len(columns) == len(rows) and all(int(row) >= 0 for row in rows):
                 return rows
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise traitlets.TraitError(
             f"marks={marks!r}: give a source position by step, as in {{0: 1}}"

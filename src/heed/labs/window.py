@@ -12,7 +12,7 @@ from torch import Tensor
 from heed.evaluation.decoding import greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import LONGEST, Lab, fingerprint, read, resolve, spoken
+from heed.labs.base import LONGEST, Finite, Lab, fingerprint, read, resolve, spoken
 from heed.labs.steering import Steered, SteeredState, Window
 from heed.layers.local import LocalAttention, gaussian
 from heed.models.luong import Luong
@@ -68,9 +68,9 @@ class WindowLab(Lab):
     choice = traitlets.Int(0, min=0).tag(sync=True)
     where = traitlets.Enum(WHERE, default_value="model").tag(sync=True)
     places = traitlets.Dict().tag(sync=True)
-    still = traitlets.Float(-1.0, min=-1.0, max=LONGEST + 1.0).tag(sync=True)
+    still = Finite(-1.0, min=-1.0, max=LONGEST + 1.0).tag(sync=True)
     radius = traitlets.Int(10, min=1, max=LONGEST).tag(sync=True)
-    sigma = traitlets.Float(5.0, min=0.1, max=float(LONGEST)).tag(sync=True)
+    sigma = Finite(5.0, min=0.1, max=float(LONGEST)).tag(sync=True)
     linked = traitlets.Bool(True).tag(sync=True)
     hill = traitlets.Bool(True).tag(sync=True)
     everything = traitlets.Bool(False).tag(sync=True)
@@ -121,7 +121,7 @@ class WindowLab(Lab):
         said = proposal["value"]
         try:
             places = {str(int(step)): float(place) for step, place in said.items()}
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise traitlets.TraitError(
                 f"places={said!r}: give places by step, as in {{3: 4.5}}"
             ) from None

@@ -258,6 +258,21 @@ def test_too_many_animals_and_things_that_are_none_are_refused(lab: Any):
     assert (lab.animals[0]["top"], lab.animals[0]["left"]) == (CANVAS - 30, 0)
 
 
+def test_a_choice_or_a_seed_that_is_none_is_left_out_or_bent(lab: Any):
+    before = lab.answer["count"]
+    lab.set_state({"choice": len(NAMES), "draw": 2**40})
+    assert (lab.choice, lab.draw) == (0, 2**32 - 1)  # more no page can count to in 32 bits
+    assert lab.answer["count"] == before + 1
+
+
+def test_who_moves_an_animal_moves_none_of_another_lab(lab: Any, captioners: Any):
+    before = dict(lab.animals[0])
+    lab.animals[0]["left"] += 1
+    other = PictureLab(captioners)
+    assert other.animals[0] == before
+    other.close()
+
+
 # ---------------------------------------------------------------------------- the kernel
 
 

@@ -113,11 +113,11 @@ class PictureLab(Lab):
     asks = settings[:-1]
     facts: ClassVar[tuple[str, ...]] = ("choices", "world", "speech")
 
-    animals = traitlets.List(default_value=list(FIRST)).tag(sync=True)
+    animals = traitlets.List().tag(sync=True)
     ground = traitlets.Int(0, min=0, max=len(GROUNDS) - 1).tag(sync=True)
     horizon = traitlets.Int(32, min=HORIZON[0], max=HORIZON[1] - 1).tag(sync=True)
     choice = traitlets.Int(0, min=0).tag(sync=True)
-    draw = traitlets.Int(0, min=0).tag(sync=True)
+    draw = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
     hidden = traitlets.List().tag(sync=True)
     word = traitlets.Int(-1, min=-1).tag(sync=True)
     choices = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -149,6 +149,7 @@ class PictureLab(Lab):
             for name, each in zip(trained, self._trained, strict=True)
         ]
         languages = dict.fromkeys(each.language for each in self._trained)
+        settings.setdefault("animals", list(FIRST))  # checked, and so copied, as any other ones
         super().__init__(
             choices=choices,
             world=scenery.world(),

@@ -381,7 +381,8 @@ def luong_grammar(attention: Where) -> Experiment:
     The encoder reads back to front, as in the paper's Table 1 from the second row on. Front to
     back, the vector of *this* has not heard of the noun that says how it ends in French. More
     steps at Bahdanau's learning rate made the loss of local-p rise again half-way: hence a smaller
-    one.
+    one. At this rate, 6,000 steps on three times the sentences did the same: after 2,700 of them
+    the loss rose from 0.28 to 2.0.
     """
     return Experiment(
         name=f"luong_{attention}_grammar",

@@ -101,6 +101,21 @@ def captioner(attention):
     )
 PictureLab({"soft": captioner("soft"), "hard": captioner("hard")})
 """,
+    """
+from heed.experiments.twins import TrainedPainter
+from heed.labs import TwinsLab
+from heed.models.sagan import SAGAN, SAGANConfig
+def painter(attention):
+    config = SAGANConfig(
+        d_z=6, generator=(16, 12, 8), form="first", generator_attention=attention
+    )
+    model = SAGAN(config).eval()
+    for parameter in model.mean.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    card = heed.load("lstmn_recall").card
+    return TrainedPainter(model=model, card=card, folder=Path())
+TwinsLab({"SAGAN": painter(16), "DCGAN": painter(0)})
+""",
 )
 
 
@@ -143,7 +158,9 @@ DRAWING = """
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
     [...root.querySelectorAll(".heed-scene-animal, .heed-scene-fog i")]
       .map((each) => [each.className, each.style.cssText]),
-    [...root.querySelectorAll(".heed-scene-paint")].map((each) => each.toDataURL()),
+    [...root.querySelectorAll(".heed-scene-paint, .heed-twins canvas")]
+      .filter((each) => each.checkVisibility()).map((each) => each.toDataURL()),
+    [...root.querySelectorAll(".heed-twins-point")].map((each) => each.style.cssText),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
   ]);
 }

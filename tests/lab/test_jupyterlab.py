@@ -288,8 +288,31 @@ def test_the_picture_obeys(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_twins_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "twins")
+    root = tried.lab
+    knob, point = root.locator(".heed-twins-knob"), root.locator(".heed-twins-point")
+    tried.changes("z by mouse", lambda: haul(tried, knob))
+    tried.changes("z by key", lambda: key(tried, knob, "ArrowDown", "Shift+ArrowLeft"))
+    tried.changes("the point by mouse", lambda: haul(tried, point))
+    tried.changes("the point by key", lambda: key(tried, point, "ArrowRight", "Shift+ArrowDown"))
+    stage = root.locator(".heed-twins-stage")
+    tried.changes("a place", lambda: stage.click(position={"x": 200, "y": 40}))
+    tried.changes("the left thing", root.get_by_label("the left thing", exact=True).click)
+    tried.changes("the right thing", root.get_by_label("the right thing", exact=True).click)
+    gamma = root.get_by_label("Strength γ")
+    tried.changes("γ by mouse", lambda: tried.drag(gamma, 0.2))
+    tried.changes("γ by key", lambda: key(tried, gamma, "Home"))
+    tried.changes("no fog", root.get_by_label("Show where it looks").click)
+    tried.changes("the fog", root.get_by_label("Show where it looks").click)
+    tried.changes("another one", root.get_by_role("button", name="Another one").click)
+    tried.changes("the other net", root.get_by_label("DCGAN", exact=True).click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
 def haul(tried: Tried, animal: Locator) -> None:
-    """Drag an animal a little to the right and up."""
+    """Drag an animal, or a dot, a little to the right and up."""
     animal.scroll_into_view_if_needed()
     box = animal.bounding_box()
     assert box
@@ -421,6 +444,15 @@ def picture_of_a_chapter(tried: Tried) -> None:
     tried.changes("where", tried.lab.get_by_label("on sand", exact=True).click)
 
 
+def twins_of_a_chapter(tried: Tried) -> None:
+    knob, point = (tried.lab.locator(f".heed-twins-{each}") for each in ("knob", "point"))
+    tried.changes("z by key", lambda: key(tried, knob, "Shift+ArrowLeft"))
+    tried.changes("z by mouse", lambda: haul(tried, knob))
+    tried.changes("the point by key", lambda: key(tried, point, "ArrowDown"))
+    tried.changes("γ", lambda: tried.drag(tried.lab.get_by_label("Strength γ"), 0.0))
+    tried.changes("another one", tried.lab.get_by_role("button", name="Another one").click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -432,6 +464,7 @@ TRIALS = {
     "heed-reading": reading_of_a_chapter,
     "heed-window": window_of_a_chapter,
     "heed-picture": picture_of_a_chapter,
+    "heed-twins": twins_of_a_chapter,
 }
 
 

@@ -15,6 +15,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
+from small_painters import untrained as small_painters
 from small_picture_models import untrained as small_captioners
 from small_readers import untrained
 
@@ -33,6 +34,7 @@ from heed.labs import (
     PredictLab,
     ReadingLab,
     RivalsLab,
+    TwinsLab,
     WindowLab,
 )
 from heed.labs import base as labs_base
@@ -659,6 +661,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         WindowLab({text: "luong_local_p_reverse"}, {text: text}, text=text, examples=[text]),
         ReadingLab(*untrained(), text=text, examples=[text]),
         PictureLab(dict(zip((text, "hard"), small_captioners(), strict=True))),
+        TwinsLab(dict(zip((text, "b", "c"), small_painters(), strict=True)), {text: text}),
     ]
 
 

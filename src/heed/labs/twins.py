@@ -19,7 +19,7 @@ from heed.evaluation.twins import drawn as draw
 from heed.evaluation.twins import to_bytes
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Lab, resolve
+from heed.labs.base import Finite, Lab, resolve
 from heed.labs.steering import mulberry32
 from heed.models.sagan import SAGAN, Drawn
 from heed.trace import AttentionTrace
@@ -58,9 +58,9 @@ class TwinsLab(Lab):
     facts: ClassVar[tuple[str, ...]] = ("choices",)
 
     seed = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
-    x = traitlets.Float(0.0, min=-REACH, max=REACH).tag(sync=True)
-    y = traitlets.Float(0.0, min=-REACH, max=REACH).tag(sync=True)
-    dial = traitlets.Float(1.0, min=0.0, max=LOUDEST).tag(sync=True)
+    x = Finite(0.0, min=-REACH, max=REACH).tag(sync=True)
+    y = Finite(0.0, min=-REACH, max=REACH).tag(sync=True)
+    dial = Finite(1.0, min=0.0, max=LOUDEST).tag(sync=True)
     choice = traitlets.Int(0, min=0).tag(sync=True)
     point = traitlets.Int(-1, min=min(THINGS)).tag(sync=True)
     choices = traitlets.List(traitlets.Dict()).tag(sync=True)

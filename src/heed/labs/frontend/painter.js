@@ -3,9 +3,10 @@
 //
 //   new Painter({ort, manifest, sessions})      painters.js makes them
 //       .name, .width (of z), .attends
-//       await .paint(z, {dial = 1}) -> {picture, weights}
-//           picture: bytes, channel by channel, row by row. weights: where each pixel of the attended
-//           map looks, a Float32Array for each; null without attention. dial: γ is multiplied by it
+//       await .paint(z, {dial = 1}) -> {values, picture, weights}
+//           values: from −1 to 1, channel by channel, row by row; picture: the same as bytes. weights:
+//           where each pixel of the attended map looks, a Float32Array for each; null without
+//           attention. dial: γ is multiplied by it
 //
 // What is named how, and what leaves the model as it is, says the manifest
 // (heed/experiments/export.py).
@@ -31,7 +32,8 @@ export class Painter {
       const feeds = { z: this.#tensor(z, [1, this.width]) };
       if ("dial" in this.#manifest.controls) feeds.dial = this.#tensor([dial], []);
       const { pictures, weights = null } = await this.#session.run(feeds);
-      return { picture: Uint8Array.from(pictures.data, toByte), weights: weights && rows(weights) };
+      const values = Float32Array.from(pictures.data);
+      return { values, picture: Uint8Array.from(values, toByte), weights: weights && rows(weights) };
     });
   }
 

@@ -116,7 +116,7 @@ def watched(tmp_path):
         maps = pack({step: list(rows) for step in (0, 4, 8)})
         (tmp_path / name).mkdir()
         (tmp_path / name / "maps.npz").write_bytes(maps)
-        gammas = [{"gamma": {"generator": g, "discriminator": -g}} for g in (0.0, 0.1, 0.4)]
+        gammas = [{"gamma": {"generator": g, "discriminator": 0.0 - g}} for g in (0.0, 0.1, 0.4)]
         made[name] = net(
             tmp_path / name,
             seed=0,

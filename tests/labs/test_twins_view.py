@@ -544,7 +544,10 @@ class OnPage:
             .evaluate(
                 """(each) => {
                 const { width, height } = each;
-                return [width, [...each.getContext("2d").getImageData(0, 0, width, height).data]];
+                const copy = new OffscreenCanvas(width, height);
+                const pen = copy.getContext("2d", { willReadFrequently: true });
+                pen.drawImage(each, 0, 0);
+                return [width, [...pen.getImageData(0, 0, width, height).data]];
             }"""
             )
         )

@@ -45,8 +45,8 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ the picture
 
-  const paint = canvas("heed-twins-paint");
-  const veil = h("canvas", { class: "heed-twins-fog", "aria-hidden": "true" });
+  const paint = canvas("heed-twins-paint", { role: "img" });
+  const veil = canvas("heed-twins-fog", { "aria-hidden": "true" });
   const spot = h("div", {
     class: "heed-twins-point",
     tabindex: 0,
@@ -117,7 +117,7 @@ export function render({ model, el }) {
 
   // ------------------------------------------------------------------ the nets
 
-  const thumbs = choices().map(() => canvas("heed-twins-thumb"));
+  const thumbs = choices().map(() => canvas("heed-twins-thumb", { "aria-hidden": "true" }));
   const which = choiceOf({
     label: tell("choice"),
     options: choices().map(({ label, note }, value) => ({
@@ -137,7 +137,7 @@ export function render({ model, el }) {
     format: loud,
     onInput: (dial) => send({ dial }),
   });
-  const change = canvas("heed-twins-thumb");
+  const change = canvas("heed-twins-thumb", { role: "img" });
   const changed = h("p", { class: "heed-note" });
   const added = h("div", { class: "heed-twins-added" }, change, changed);
   const from = choiceOf({
@@ -366,8 +366,8 @@ export function render({ model, el }) {
 
 // ---------------------------------------------------------------------- pixels
 
-function canvas(kind) {
-  return h("canvas", { class: kind, role: "img", width: SIDE, height: SIDE });
+function canvas(kind, more) {
+  return h("canvas", { class: kind, width: SIDE, height: SIDE, ...more });
 }
 
 function unpacked(content) {

@@ -104,6 +104,21 @@ def test_a_stopped_text_box_tells_nothing(shown: Page) -> None:
     assert heard(shown) == []
 
 
+@pytest.mark.parametrize(("value", "said"), [(60, "60.0"), (1.04, "1.0")])
+def test_a_slider_says_what_was_set_where_its_thumb_cannot_stand(
+    shown: Page, value: float, said: str
+) -> None:
+    """A kernel may set what no reader could."""
+    slider = shown.get_by_role("slider")
+    shown.evaluate("value => (made.slider.value = value)", value)
+    assert shown.evaluate("made.slider.value") == value
+    expect(shown.locator("output")).to_have_text(said)
+    expect(slider).to_have_attribute("aria-valuetext", said)
+    assert heard(shown) == []
+    slider.press("ArrowLeft")
+    assert heard(shown)[0] <= 5
+
+
 def test_setting_a_value_shows_it_and_calls_nobody(shown: Page) -> None:
     shown.evaluate(
         """() => {

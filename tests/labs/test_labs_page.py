@@ -9,12 +9,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from reader import PATIENCE, Log
-from reading import NASTY
+from reading import NASTY, Mounted
+from small_readers import untrained
 
 from heed.data.grammar import classic
 from heed.experiments.export import as_exported
 from heed.experiments.trained import load
-from heed.labs import AlignmentLab, BottleneckLab, LearningLab, PredictLab
+from heed.labs import (
+    AlignmentLab,
+    BottleneckLab,
+    LearningLab,
+    PredictLab,
+    ReadingLab,
+    RivalsLab,
+    WindowLab,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -516,6 +525,22 @@ def test_an_answer_that_failed_keeps_nobody_waiting(
     assert count(page) == 1
     write(page, "yes .")
     expect(page.locator("heed-lab")).to_have_attribute("data-count", "2", timeout=3000)
+
+
+FAILING: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "reading": (lambda: ReadingLab(*untrained(), text="a file ."), {"text": "a name ."}),
+    "rivals": (
+        lambda: RivalsLab({"a": "bahdanau_grammar", "b": "seq2seq_grammar"}, text="the cat ."),
+        {"choice": 1},
+    ),
+    "window": (lambda: WindowLab("luong_local_p_reverse", text="a b"), {"text": "b a"}),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(FAILING))
+def test_a_kernel_that_fails_at_a_change_is_told(bench: Page, kind: str) -> None:
+    make, changes = FAILING[kind]
+    Mounted(bench, make().html()).fails(**changes)
 
 
 @pytest.mark.parametrize("lost", [r"/labs/strings\.en\.json$", r"/labs/alignment\.js$"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from reader import serious
-from reading import LabOnPage
+from reading import LabOnPage, Mounted
 
 from heed.labs import MaskLab
 from heed.labs.mask import WORDS
@@ -214,6 +214,16 @@ def test_a_guess_comes_before_the_meter(lab: Lab) -> None:
     lab.root.get_by_label("Guess first").uncheck()
     expect(meter).to_be_visible()
     assert "you said" not in lab.root.inner_text()
+
+
+def test_a_guess_is_about_one_wiring_and_no_other_that_a_notebook_brings(bench: Page) -> None:
+    shown = Mounted(bench, MaskLab().html())
+    shown.root.get_by_label("Guess first").check()
+    shown.root.get_by_role("button", name="Show the meter").click()
+    expect(shown.root.get_by_text("5 of 5 as you said")).to_be_visible()
+    shown.give(padding="none")
+    expect(shown.root.locator(".heed-meter")).to_be_hidden()
+    expect(shown.root.get_by_role("button", name="Show the meter")).to_be_visible()
 
 
 # ------------------------------------------------------------------------------- everywhere

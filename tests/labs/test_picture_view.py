@@ -16,7 +16,7 @@ import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, ROOT, serious
-from reading import answered
+from reading import Mounted, answered
 from small_picture_models import FRENCH, HARD, ROW, ROWS, published
 
 import heed
@@ -904,6 +904,10 @@ def test_a_caption_in_french_is_french(opened: OnPage):
 
 
 @browser
+def test_a_kernel_that_fails_at_a_change_is_told(bench: Page, lab: PictureLab):
+    Mounted(bench, lab.html()).fails(ground=1)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_is_in_the_way_of_a_screen_reader(opened: OnPage, theme: str):
     opened.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")

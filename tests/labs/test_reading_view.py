@@ -16,7 +16,7 @@ import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, ROOT, serious
-from reading import NASTY, LabOnPage
+from reading import NASTY, LabOnPage, Mounted
 from small_readers import RIVAL, ROW, few, lively, published
 
 import heed
@@ -397,6 +397,15 @@ def test_switches_change_the_looks_and_say_what_the_model_alone_would_have_said(
 
 
 @browser
+def test_a_surprise_that_is_no_number_adds_up_to_none(bench: Page, lab: ReadingLab):
+    shown = Mounted(bench, lab.html())
+    nothing = [None] * len(lab.answer["bits"])
+    shown.give(answer={"bits": nothing, "count": 2})
+    expect(shown.root.locator(".heed-whole")).to_contain_text(
+        "Surprise of the whole sentence: – bits for the LSTMN, as if each word were one of –"
+    )
+
+
 def test_an_example_is_read_when_it_is_picked(opened: OnPage):
     opened.after(opened.root.locator(".heed-examples button").nth(2).click)
     expect(opened.root.get_by_role("textbox")).to_have_value(re.compile("^The function"))

@@ -9,6 +9,9 @@
 //   answered(model, names) -> boolean
 //       whether the answer on the model is one to these settings as they are now. While it is not,
 //       the places that it shows are those of another sentence.
+//   expecting(model, names) -> boolean
+//       whether such an answer is still to come. Where the model failed at it, none will: the answer
+//       on the model is the one before, and says so
 
 import {same} from "./store.js";
 
@@ -60,4 +63,8 @@ export function asker(model) {
 export function answered(model, names) {
   const asked = model.get("answer")?.asked ?? {};
   return names.every((name) => same(asked[name], model.get(name)));
+}
+
+export function expecting(model, names) {
+  return model.get("answer")?.message !== "failed" && !answered(model, names);
 }

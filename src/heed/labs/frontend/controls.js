@@ -1,7 +1,9 @@
 // What a reader moves. Each is -> {element, value (get and set), disabled (set)}; setting a value
 // calls nobody. onInput(value) is called when the reader changes it.
 //
-//   slider({label, min, max, step, value, format, help, onInput})    .value number, also .max (set)
+//   slider({label, min, max, step, value, format, help, onInput})    .value number, also .max (set).
+//                                                 One that was set between its steps, or beyond its
+//                                                 ends, is shown as it is, wherever the thumb stands
 //   choice({label, options: [{value, label, help}], value, onInput}) .value one of the values
 //   toggle({label, value, help, onInput})                            .value boolean
 //   textBox({label, value, placeholder, lang, onInput})              .value string; 150 ms after the
@@ -18,16 +20,18 @@ export function slider({ label, min, max, step, value, format = String, help, on
   const id = unique("slider");
   const input = h("input", { id, type: "range", class: "heed-range", min, max, step });
   const shown = h("output", { class: "heed-value", for: id });
+  let now = value;
   const show = () => {
     const [low, high] = [Number(input.min), Number(input.max)];
     const part = high > low ? (Number(input.value) - low) / (high - low) : 0;
     input.style.setProperty("--part", part);
-    setText(shown, format(Number(input.value)));
+    setText(shown, format(now));
     input.setAttribute("aria-valuetext", shown.textContent);
   };
   input.addEventListener("input", () => {
+    now = Number(input.value);
     show();
-    onInput?.(Number(input.value));
+    onInput?.(now);
   });
   const element = h(
     "div",
@@ -42,14 +46,15 @@ export function slider({ label, min, max, step, value, format = String, help, on
   return {
     element,
     get value() {
-      return Number(input.value);
+      return now;
     },
     set value(next) {
-      input.value = next;
+      input.value = now = next;
       show();
     },
     set max(next) {
       input.max = next;
+      now = Math.min(now, next);
       show();
     },
     set disabled(off) {

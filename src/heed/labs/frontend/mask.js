@@ -17,14 +17,13 @@ export function render({ model, el }) {
   const words = model.get("words");
 
   let guessing = false; // the meter is covered until the reader has said what will break
-  let guesses = null; // what was said of the wiring that is shown
+  let guesses = null; // what was said of a wiring
+  let guessed = ""; // which wiring that was
+  const wired = () => JSON.stringify(NAMES.map((name) => model.get(name)));
 
   // ------------------------------------------------------------------ what stands there
 
-  const set = (name) => (value) => {
-    guesses = null;
-    ask({ [name]: value });
-  };
+  const set = (name) => (value) => ask({ [name]: value });
   const option = (name) => (value) => ({ value, label: tell(`${name}.${value}`) });
   const padding = choice({
     label: tell("padding"),
@@ -50,10 +49,7 @@ export function render({ model, el }) {
   });
   const reset = button({
     label: tell("reset"),
-    onPress: () => {
-      guesses = null;
-      ask({ ...RIGHT });
-    },
+    onPress: () => ask({ ...RIGHT }),
   });
 
   const own = { key: tell("at"), query: tell("from"), row: tell("row"), column: tell("column") };
@@ -66,7 +62,7 @@ export function render({ model, el }) {
   const says = h("p", { class: "heed-wiring", "aria-live": "polite" });
   const meter = meterOf(tell);
   const guess = guessOf(tell, (given) => {
-    guesses = given;
+    [guesses, guessed] = [given, wired()];
     draw();
     meter.element.focus({ preventScroll: true });
   });
@@ -111,10 +107,11 @@ export function render({ model, el }) {
     map.draw({ query: words, key: words, weights });
     addSums();
     totals.forEach((sum, i) => setText(sums[i], share(sum)));
+    if (guessed !== wired()) guesses = null; // from a notebook, too, comes another wiring
     const covered = guessing && !guesses;
     meter.element.hidden = says.hidden = covered;
     guess.element.hidden = !covered;
-    if (covered) guess.clear(JSON.stringify(NAMES.map((name) => model.get(name))));
+    if (covered) guess.clear(wired());
     meter.draw(leaks, wiring, guesses);
     setText(says, told(wiring).map((key) => tell(`told.${key}`)).join(" "));
   }

@@ -5,7 +5,7 @@
 // Settings: animals, ground, horizon, choice, draw, hidden, word. Reads besides: choices, world,
 // speech, answer, strings, asleep.
 
-import {answered, asker} from "./asking.js";
+import {answered, asker, expecting} from "./asking.js";
 import {button, choice as choiceOf, group, slider, toggle} from "./controls.js";
 import {h, replace, setAttribute, setProperty, setText, unique} from "./dom.js";
 import {wordLine} from "./lines.js";
@@ -472,8 +472,10 @@ export function render({ model, el }) {
   function draw() {
     const settings = Object.fromEntries(SCENE.map((name) => [name, get(name)]));
     const now = answered(model, ASKED);
-    el.firstChild.setAttribute("aria-busy", String(!now));
+    const waiting = expecting(model, ASKED);
+    el.firstChild.setAttribute("aria-busy", String(waiting));
     const answer = get("answer") ?? {};
+    if (!waiting && !now) setText(status, tell("failed"));
     if (now && answer.count !== drawnCount) {
       drawnCount = answer.count;
       seen = { ...seen, ...answer };

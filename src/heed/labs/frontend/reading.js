@@ -4,7 +4,7 @@
 //
 // Settings: text, word, look, null, temperature. Reads besides: examples, answer, strings, asleep.
 
-import {answered, asker} from "./asking.js";
+import {answered, asker, expecting} from "./asking.js";
 import {button, choice as choiceOf, group, slider, textBox, toggle} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
 import {wordLine} from "./lines.js";
@@ -164,8 +164,10 @@ export function render({ model, el }) {
     slot.value = model.get("null");
     temperature.value = model.get("temperature");
     const now = answered(model, ASKED);
-    el.firstChild.setAttribute("aria-busy", String(!now));
+    const waiting = expecting(model, ASKED);
+    el.firstChild.setAttribute("aria-busy", String(waiting));
     const answer = model.get("answer") ?? {};
+    if (!waiting && !now) setText(status, remarks(answer, strings, tell)); // the model failed
     if (now && answer.count !== drawnCount) {
       drawnCount = answer.count;
       seen = { source: [], known: [], weights: [], next: [], bits: [], alone: null, ...answer };
@@ -265,8 +267,9 @@ export function render({ model, el }) {
 
   /** Bits of a whole sentence, and among how many words alike one would have to choose each time. */
   function total(bits) {
-    const sum = bits.reduce((a, b) => a + b, 0);
-    return { bits: digits(sum), alike: Math.round(2 ** (sum / bits.length)).toLocaleString("en") };
+    const sum = bits.reduce((a, b) => a + (b ?? NaN), 0); // the model wrote no number
+    const alike = Math.round(2 ** (sum / bits.length));
+    return { bits: digits(sum), alike: Number.isFinite(alike) ? alike.toLocaleString("en") : "–" };
   }
 
   for (const name of WATCHED) model.on(`change:${name}`, draw);

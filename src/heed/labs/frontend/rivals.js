@@ -3,7 +3,7 @@
 //
 // Settings: text, choice. Reads besides: choices, answer, strings.
 
-import {answered, asker} from "./asking.js";
+import {answered, asker, expecting} from "./asking.js";
 import {choice as choiceOf, textBox} from "./controls.js";
 import {h, replace, setText} from "./dom.js";
 import {attentionMap} from "./map.js";
@@ -77,10 +77,12 @@ export function render({ model, el }) {
     picked.value = model.get("choice");
     setText(note, choices()[model.get("choice")]?.note ?? "");
     const now = answered(model, ["text", "choice"]);
-    el.firstChild.setAttribute("aria-busy", String(!now));
-    if (!now || answer.count === drawnCount) return;
-    drawnCount = answer.count;
+    const waiting = expecting(model, ["text", "choice"]);
+    el.firstChild.setAttribute("aria-busy", String(waiting));
+    if (waiting || answer.count === drawnCount) return;
     setText(status, remarks(answer, strings, tell));
+    if (!now) return; // the model failed
+    drawnCount = answer.count;
     const words = target.filter((word) => word !== END);
     setText(french, detokenize(words, "fr") || "–");
     map.element.hidden = !weights.length;

@@ -5,7 +5,7 @@
 // Settings: text, choice, where, places, still, radius, sigma, linked, hill, everything, row. Reads
 // besides: choices, examples, answer, strings, asleep.
 
-import {answered, asker} from "./asking.js";
+import {answered, asker, expecting} from "./asking.js";
 import {button, choice as choiceOf, group, slider, textBox, toggle} from "./controls.js";
 import {h, replace, setText, unique} from "./dom.js";
 import {changes} from "./lcs.js";
@@ -349,7 +349,7 @@ export function render({ model, el }) {
     if (sending) return;
     seen = read(get("answer"));
     pane = windowOf(get);
-    root.setAttribute("aria-busy", String(stale()));
+    root.setAttribute("aria-busy", String(expecting(model, ["text", "choice"])));
     setText(status, remarks(get("answer") ?? {}, strings, tell));
     box.value = get("text") ?? "";
     which.value = get("choice");

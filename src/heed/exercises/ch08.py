@@ -296,6 +296,11 @@ reads_its_own_writing = Exercise(
     usual=(
         (lambda answer: answer(_suspects()[0][1]) is None, _DOTS),
         (
+            lambda answer: len({given for _, given, _ in _judge(answer)}) == 1,
+            "You say the same of all of them. Look after the first step; after the second both "
+            "orders have read it.",
+        ),
+        (
             _fooled_by("keeps nothing"),
             "You were taken in by the one that keeps nothing. Do not compare with the memory "
             "after the step. Compare with what was added.",
@@ -304,11 +309,6 @@ reads_its_own_writing = Exercise(
             _fooled_by("erases"),
             "You erased while you added. One of them does that in the wrong order, and rubs out "
             "what it has just written. Leave e at 0: that is another fault, and not the question.",
-        ),
-        (
-            lambda answer: len({given for _, given, _ in _judge(answer)}) == 1,
-            "You say the same of all of them. Look after the first step; after the second both "
-            "orders have read it.",
         ),
     ),
 )

@@ -100,7 +100,10 @@ def tape_picture(tape: Tape) -> Picture:
 _TITLE = {"color": INK, "fontsize": 9, "loc": "left", "pad": 3}
 
 
-def _bits(axes: Axes, table: Float[Tensor, "channel step"], *, cmap: str = "cividis") -> None:
+def _bits(
+    axes: Axes, table: Float[Tensor, "channel step"], *, cmap: str = "cividis", first: int = 1
+) -> None:
+    """A row a channel, a column a step; ``first`` is the number of the first column."""
     signed = cmap == SIGNED
     axes.imshow(
         table,
@@ -109,7 +112,7 @@ def _bits(axes: Axes, table: Float[Tensor, "channel step"], *, cmap: str = "civi
         vmax=1.0,
         aspect="auto",
         interpolation="nearest",
-        extent=(0.5, table.shape[1] + 0.5, table.shape[0] - 0.5, -0.5),
+        extent=(first - 0.5, first + table.shape[1] - 0.5, table.shape[0] - 0.5, -0.5),
     )
     axes.set_yticks([])
     plain_axes(axes)
@@ -148,18 +151,22 @@ def _ahead(right: int, length: int) -> str:
 
 def trails(tape: Tape, run: Run) -> Picture:
     """The paper's Figure 6. Left, while vectors come in: the inputs, what is added, where it is
-    written. Right, while they are due: the outputs, what is read, and where."""
+    written. Right, from the mark on: the outputs, what is read, and where. The mark is there
+    because a machine may read a step ahead of what it says."""
     if run.reading is None or run.writing is None or run.reads is None or run.adds is None:
         raise ValueError("a machine without a memory leaves no trails")
-    coming, going = ~tape.scored, tape.scored
-    coming[int(going.int().argmax()) - 1] = False  # the mark
+    coming, going = ~tape.scored, tape.scored.clone()
+    mark = int(going.int().argmax()) - 1
+    coming[mark], going[mark] = False, True
+    outputs = run.probabilities[going].clone()
+    outputs[0] = torch.nan  # nothing is due at the mark
     wrote = torch.from_numpy(run.writing.weights[0])[coming]
     looked = torch.from_numpy(run.reading.weights[0])[going]
     low, high = _used(wrote, looked)
     width = targets = tape.targets.shape[2]
     columns = (
         ("vectors come in", tape.inputs[0, coming, :width], run.adds[coming, 0], wrote),
-        ("the answer is due", run.probabilities[going], run.reads[going, 0], looked),
+        ("the answer is due", outputs, run.reads[going, 0], looked),
     )
     slots = high - low
     figure = Figure(figsize=(7.6, 3.0 + 0.09 * slots), layout="constrained")
@@ -167,24 +174,24 @@ def trails(tape: Tape, run: Run) -> Picture:
     names = (("inputs", "outputs"), ("adds", "reads"), ("write weights", "read weights"))
     for column, (phase, bits, vectors, weights) in enumerate(columns):
         above, middle, below = grid[:, column]
-        _bits(above, bits.T)
+        _bits(above, bits.T, first=1 - column)
         above.set_title(phase, color=INK, fontsize=10)
-        _bits(middle, vectors.T, cmap=SIGNED)
-        _bits(below, weights.T[low:high])
+        _bits(middle, vectors.T, cmap=SIGNED, first=1 - column)
+        _bits(below, weights.T[low:high], first=1 - column)
         step = max(1, slots // 5)
         below.set_yticks(range(0, slots, step), [str(slot) for slot in range(low, high, step)])
-        below.set_xlabel("vector")
+        below.set_xlabel("vector; 0 is the mark" if column else "vector")
         for axes, name in zip((above, middle, below), names, strict=True):
             axes.set_ylabel(name[column] + ("\n(slot)" if axes is below else ""), color=INK)
     return picture(
         figure,
         f"Left, while {len(wrote)} vectors come in: the write head goes from slot "
-        f"{_path(wrote)}. Right, while they are due: the read head goes from slot {_path(looked)}. "
+        f"{_path(wrote)}. Right, from the mark on: the read head goes from slot {_path(looked)}. "
         f"Above that, what was added and what was read.",
     )
 
 
-def _used(*weights: Float[Tensor, "step slot"]) -> tuple[int, int]:
+def _used(*weights: Float[Tensor, "_ slot"]) -> tuple[int, int]:
     """The range of slots that some head was at, and one more to each side."""
     at = torch.cat([each.amax(dim=0)[None] for each in weights]).amax(dim=0) >= 0.1
     places = at.nonzero()[:, 0].tolist() or [0]
@@ -198,6 +205,9 @@ def _path(weights: Float[Tensor, "step slot"]) -> str:
 
 
 # ------------------------------------------------------------------ learning
+
+CHEAPEST = 0.01
+"""Bits a sequence; the least that a curve shows."""
 
 
 def bits_learnt(card: Card) -> dict[str, tuple[list[float], list[float]]]:
@@ -215,15 +225,19 @@ def bits_learnt(card: Card) -> dict[str, tuple[list[float], list[float]]]:
 
 
 def cost_curves(cards: Mapping[str, Card], *, level: float = 0.1) -> Picture:
-    """Bits a sequence over the sequences seen: a colour a machine, a line a seed."""
+    """Bits a sequence over the sequences seen: a colour a machine, a line a seed.
+
+    What costs less than ``CHEAPEST`` is drawn there: a card rounds, and 0 has no logarithm.
+    """
     figure = Figure(figsize=(6.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
     told = []
     for (name, card), style in zip(cards.items(), STYLES, strict=False):
         for seed, (seen, bits) in bits_learnt(card).items():
+            drawn = [max(cost, CHEAPEST) for cost in bits]
             axes.plot(
                 seen,
-                bits,
+                drawn,
                 color=style["color"],
                 linestyle=style["linestyle"],
                 marker=style["marker"],
@@ -232,9 +246,9 @@ def cost_curves(cards: Mapping[str, Card], *, level: float = 0.1) -> Picture:
             )
             told.append(
                 f"{name}, seed {seed}: {bits[0]:.3g} bits after {seen[0]:.3g} thousand sequences, "
-                f"{bits[-1]:.2g} after {seen[-1]:.3g} thousand"
+                f"{bits[-1]:.2f} after {seen[-1]:.3g} thousand"
             )
-            end = seen[-1], bits[-1]
+            end = seen[-1], drawn[-1]
             axes.annotate(
                 name, end, xytext=(6, 0), textcoords="offset points", color=style["color"]
             )
@@ -244,7 +258,7 @@ def cost_curves(cards: Mapping[str, Card], *, level: float = 0.1) -> Picture:
     )
     axes.set_yscale("log")
     axes.set_xlabel("thousands of sequences seen")
-    axes.set_ylabel("bits a sequence (log scale)")
+    axes.set_ylabel(f"bits a sequence (log scale)\n{CHEAPEST:g} stands for less, too")
     plain_axes(axes)
     return picture(figure, f"What a held-out sequence costs, while learning. {'; '.join(told)}.")
 

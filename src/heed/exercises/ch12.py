@@ -31,7 +31,7 @@ def _seen(layers: int, *, kernel: int = 4, stride: int = 2) -> int:
 seen = Exercise(
     right=_is(_seen(4)),
     praise="22 and three steps more, and after three layers a step is 8 pixels long. Now a place "
-    "would see the whole picture, and both things in it.",
+    "would see nearly the whole picture, and both things in it.",
     otherwise="Two places side by side are 2 pixels apart after one layer, 4 after two, 8 after "
     "three. A fourth layer sees four such places in a row.",
     usual=(

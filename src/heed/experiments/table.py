@@ -713,7 +713,7 @@ def pointer_tsp20() -> Experiment:
     )
 
 
-ON_TWINS = TrainConfig(steps=8_000, batch_size=32, lr=1e-3, warmup=0, clip=1_000.0)
+ON_TWINS = TrainConfig(steps=15_000, batch_size=32, lr=1e-3, warmup=0, clip=1_000.0)
 
 
 def sagan_twins() -> Experiment:

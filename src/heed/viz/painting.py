@@ -119,7 +119,7 @@ def doubling(steps: Sequence[int], count: int) -> list[int]:
     return sorted({0, *near})
 
 
-def _montage(crowd: Pictures, columns: int) -> UInt8[np.ndarray, "row column 4"]:
+def _montage(crowd: Pictures, columns: int) -> UInt8[np.ndarray, "high wide 4"]:
     """The pictures row by row, with gaps that one can see through."""
     rows, step = -(-len(crowd) // columns), SIDE + GAP
     sheet = np.zeros((rows * step - GAP, columns * step - GAP, 4), dtype=np.uint8)
@@ -130,7 +130,7 @@ def _montage(crowd: Pictures, columns: int) -> UInt8[np.ndarray, "row column 4"]
     return sheet
 
 
-def _tiles(axes: Axes, sheet: UInt8[np.ndarray, "row column 4"]) -> None:
+def _tiles(axes: Axes, sheet: UInt8[np.ndarray, "high wide 4"]) -> None:
     rows, columns = sheet.shape[:2]
     axes.imshow(sheet, interpolation="none", extent=(0, columns, rows, 0))
     axes.set_xlim(-GAP / 2, columns + GAP / 2)

@@ -87,7 +87,7 @@ def samples(
     found = {name: net.pictures() for name, net in nets.items()}
     figure = Figure(figsize=(0.72 * count + 0.9, 0.7 * len(watched) * len(nets) + 0.5))
     grid = figure.subplots(len(nets), 1, squeeze=False)
-    said = []
+    said, shown = [], 0
     for axes, (name, (steps, kept)) in zip(grid.flat, found.items(), strict=True):
         chosen = doubling(steps, count)
         strip = torch.from_numpy(np.stack([kept[z][chosen] for z in watched]))
@@ -98,13 +98,14 @@ def samples(
         middles = [place * (SIDE + GAP) + SIDE / 2 for place in range(len(chosen))]
         axes.set_xticks(middles, [f"{steps[moment]:,}" for moment in chosen])
         axes.tick_params(length=0, colors=INK)
+        shown = max(shown, len(chosen))
         last = read(crowd[len(chosen) - 1 :: len(chosen)])
         said.append(f"{name}, at step {steps[chosen[-1]]:,}: {_told(last)}")
     axes = grid.flat[-1]
     axes.set_xlabel("steps of training", color=INK)
     return picture(
         figure,
-        f"{len(watched)} pictures by each net at {count} moments of its training, "
+        f"{len(watched)} pictures by each net at {shown} moments of its training, "
         f"from noise to what it draws at the end. {' '.join(said)}",
     )
 

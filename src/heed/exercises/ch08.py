@@ -194,8 +194,8 @@ def _vectors(count: int) -> Tensor:
 def _says(wanted: Callable[[Tensor], Tensor], counts: Sequence[int] = _COUNTS):
     def test(answer: Any) -> bool:
         for count in counts:
-            moves = list(answer(count))
-            if len(moves) != count or any(abs(int(move)) > 1 for _, move in moves):
+            moves = answer(count)
+            if moves is None or len(moves) != count or any(abs(int(move)) > 1 for _, move in moves):
                 return False
             if not torch.equal(_follow(moves, _vectors(count)), wanted(_vectors(count))):
                 return False

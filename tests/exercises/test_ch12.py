@@ -27,8 +27,8 @@ def test_seen():
 
 def test_a_place_of_a_fourth_map_sees_as_many_pixels_as_the_exercise_says():
     net = torch.nn.Sequential(*(torch.nn.Conv2d(1, 1, 4, stride=2) for _ in range(4))).double()
-    for layer in net:
-        torch.nn.init.ones_(layer.weight)
+    for weight in net.parameters():
+        torch.nn.init.ones_(weight)
     x = torch.zeros(1, 1, 96, 96, dtype=torch.float64, requires_grad=True)
     (touched,) = torch.autograd.grad(net(x)[0, 0, 0, 0], x)
     assert ch12.seen.check(int((touched[0, 0, 0] != 0).sum()))

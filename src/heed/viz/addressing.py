@@ -55,7 +55,7 @@ def soft_write(
 
 def _cells(axes: Axes, table: Float[Tensor, "row column"], *, cmap: str, low: float, digits: int):
     """A table as coloured cells with their numbers."""
-    image = axes.imshow(table, cmap=cmap, vmin=low, vmax=1.0, aspect="auto")
+    image = axes.imshow(table.numpy(), cmap=cmap, vmin=low, vmax=1.0, aspect="auto")
     for (row, column), value in zip(
         ((r, c) for r in range(table.shape[0]) for c in range(table.shape[1])),
         table.flatten().tolist(),
@@ -110,7 +110,7 @@ def four_stages(
     top, *rest = figure.subplots(
         1 + len(strips), 1, sharex=True, height_ratios=[0.25 * wide, *[1.0] * len(strips)]
     )
-    top.imshow(memory.T, cmap=SIGNED, vmin=-1.0, vmax=1.0, aspect="auto")
+    top.imshow(memory.T.numpy(), cmap=SIGNED, vmin=-1.0, vmax=1.0, aspect="auto")
     top.set_yticks([])
     _titled(top, f"the memory M, a column a slot; the key is k = {_listed(aim.key.flatten())}")
     said = []
@@ -196,7 +196,7 @@ def melting(
         figure.subplots(1, len(focuses), squeeze=False, sharey=True)[0], focuses, strict=True
     ):
         trail = drift(shifts, focus, slots=slots, steps=steps)
-        axes.imshow(trail, cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
+        axes.imshow(trail.numpy(), cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
         axes.set_xlabel("slot")
         _titled(axes, f"γ = {focus:g}")
         axes.spines[:].set_visible(False)

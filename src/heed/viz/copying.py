@@ -106,7 +106,7 @@ def _bits(
     """A row a channel, a column a step; ``first`` is the number of the first column."""
     signed = cmap == SIGNED
     axes.imshow(
-        table,
+        table.numpy(),
         cmap=cmap,
         vmin=-1.0 if signed else 0.0,
         vmax=1.0,
@@ -133,7 +133,7 @@ def copies(tape: Tape, runs: Mapping[str, Run]) -> Picture:
     for axes, (name, run) in zip(rest, runs.items(), strict=True):
         _bits(axes, run.probabilities[tape.scored].T)
         steps, bits = (said(run, tape) != wanted).nonzero(as_tuple=True)
-        axes.scatter(steps + 1, bits, s=4, color=RING, linewidths=0)
+        axes.scatter((steps + 1).numpy(), bits.numpy(), s=4, color=RING, linewidths=0)
         wrong = f"{len(steps)} of {wanted.numel()} bits wrong"
         axes.set_title(f"{name}: {wrong}", **_TITLE)
         told.append(f"{name}: {wrong}; {_ahead(right_from_the_start(run, tape), len(wanted))}")

@@ -283,7 +283,7 @@ def test_models_of_another_kind_and_facts_are_refused(painters, monkeypatch):
     with monkeypatch.context() as shipped:
         shipped.delenv("HEED_TRAINED")
         other = heed.load("lstm_recall")
-    with pytest.raises(TypeError, match="draws with a SAGAN, and lstm_recall is a LSTM"):
+    with pytest.raises(TypeError, match="draws with a SAGAN, and lstm_recall is a Recall"):
         TwinsLab({"a": other})
     with pytest.raises(ValueError, match="needs a model, and got none"):
         TwinsLab({})

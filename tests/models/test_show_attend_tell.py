@@ -340,19 +340,6 @@ def test_the_word_before_the_first_is_nothing_or_a_vector(first_word, matters):
         assert torch.equal(before, model(seen, words).logits) is not matters
 
 
-def test_a_forgotten_word_is_hidden_whole_and_only_in_training():
-    model = model_of(replace(SMALL, forget=0.4))
-    words = torch.randint(EOS + 2, VOCAB, (50, 40))
-    with torch.no_grad():
-        table = model.embed(words)
-        assert_close(model.eval()._words(words), table)
-        y = model.train()._words(words)
-    hidden = (y == 0).all(-1)
-    assert_close(y, table.masked_fill(hidden[..., None], 0.0))
-    share = hidden.float().mean().item()
-    assert abs(share - 0.4) < 4 * math.sqrt(0.4 * 0.6 / hidden.numel())
-
-
 def test_dropout_wears_the_memory_too_on_its_way_to_the_words():
     model = model_of(replace(SMALL, dropout=1.0))
     h, z = torch.randn(2, SMALL.d_state).double(), torch.randn(2, D).double()

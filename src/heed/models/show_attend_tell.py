@@ -51,9 +51,6 @@ class ShowAttendTellConfig:
     readout: ``"tanh"`` puts a tanh before L_o, as the authors' code does, Eq. 7 none
     dropout: of words, of h_t on its way to the readout, and of what comes to L_o. The second makes
         memory a poor witness, so that it pays to look again.
-    forget: how often a word of a given caption is hidden whole from the step that follows it, in
-        training (word dropout: Bowman et al. 2016, arXiv:1511.06349, section 3.1). Not in the
-        paper; it keeps the word before from deciding what the picture should.
 
     Of hard attention:
 
@@ -82,7 +79,6 @@ class ShowAttendTellConfig:
     first_word: Literal["zero", "learned"] = "zero"
     readout: Literal["paper", "tanh"] = "tanh"
     dropout: float = 0.0
-    forget: float = 0.0
     attention: Kind = "soft"
     at_rest: Look = "likeliest"
     coin: float = 0.5
@@ -97,7 +93,7 @@ class ShowAttendTellConfig:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(known)}")
-        for name in ("coin", "decay", "forget"):
+        for name in ("coin", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)} is no share: use 0 to 1")
         if self.side % 2 ** len(self.channels):
@@ -317,8 +313,6 @@ class ShowAttendTell(nn.Module):
         y = self.embed(tokens)
         if self.config.first_word == "zero":
             y = y * (tokens != BOS)[..., None]
-        if self.training and self.config.forget:
-            y = y * (torch.rand(tokens.shape, device=y.device) >= self.config.forget)[..., None]
         return self.dropout(y)
 
     def _resting(self) -> Look:

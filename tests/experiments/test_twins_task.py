@@ -295,6 +295,11 @@ def test_the_judge_learns_to_read_halves(judged):
     assert ReadsHalves().headline(card).startswith("right ")
 
 
+def test_running_statistics_are_no_parameters(judged):
+    assert list(judged.model.buffers())
+    assert judged.card.parameters == sum(p.numel() for p in judged.model.parameters())
+
+
 def test_halves_are_told_what_stands_in_them():
     twins = TwinData().draw(3, torch.Generator().manual_seed(0), agree=False)
     halves = halves_of(twins)

@@ -53,7 +53,7 @@ class Card:
     claims: what the prose relies on, in words
     seed: the one whose weights are shipped; steps, seconds: how long it trained
     complete: whether all planned seeds have gone all their steps
-    parameters: how many numbers the model has; dtype: how they are stored
+    parameters: how many numbers were learnt; dtype: how they are stored
     files: name -> sha256 of everything that lies beside this card
     curves: seed -> [{"step", "loss", "valid_loss", "lr", "seconds"}]
     inputs: the fixed sentences that were watched; moments: step and what the model made of them.

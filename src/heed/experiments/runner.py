@@ -32,7 +32,6 @@ from heed.experiments.checkpoint import (
     read_state,
     restore,
     save_state,
-    tensors,
     weights,
 )
 from heed.experiments.files import alone_in, sha256, write_by_rename
@@ -323,7 +322,7 @@ class Run:
             step=progress.step,
             steps=self.experiment.train.steps,
             seconds=round(progress.seconds, 1),
-            parameters=sum(t.numel() for _, t in tensors(self.model)),
+            parameters=sum(p.numel() for p in self.model.parameters()),
             dtype="float16" if half else "float32",
             threads=torch.get_num_threads(),
             processes=self.processes.world,

@@ -1,6 +1,7 @@
 """Windows as pictures, and what is measured through them."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -205,7 +206,22 @@ def test_the_strongest_pull_comes_from_sigma_away():
     assert "σ = 2 pulls most from 2.0 words away" in alt
 
 
-def test_a_window_costs_less_than_a_long_source():
-    cost = step_cost(Dot(), 20_000, radius=3, d=16, repeats=3, inner=3)
-    assert cost.keys == 20_000
-    assert cost.window_seconds < 0.5 * cost.seconds
+class Watched(Dot):
+    """How many keys were asked, each time."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def compare(self, query, prepared):
+        self.asked.append(prepared.shape[0])
+        return super().compare(query, prepared)
+
+
+def test_a_step_is_timed_with_all_keys_and_with_those_of_the_window():
+    score = Watched()
+    cost = step_cost(score, 500, radius=3, d=16, repeats=3, inner=2)
+    assert Counter(score.asked) == {500: 2 * (1 + 3), 7: 2 * (1 + 3)}
+    assert cost.keys == 500
+    assert cost.seconds > 0
+    assert cost.window_seconds > 0

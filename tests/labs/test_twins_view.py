@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup
 from jaxtyping import UInt8
 from playwright.sync_api import Locator, Page, expect
 from reader import PATIENCE, ROOT, serious
-from reading import answered
+from reading import Mounted, answered
 from small_painters import DCGAN, RELEASED, ROW, ROWS, published
 from torch import Tensor
 
@@ -797,3 +797,7 @@ def test_a_model_that_was_changed_leaves_only_the_picture(
     expect(root.get_by_label("Strength γ")).to_be_hidden()
     expect(root.locator(".heed-twins-paint")).to_be_visible()
     expect(root.locator(".heed-twins-nets input").first).to_be_disabled()
+
+
+def test_a_kernel_that_fails_at_a_change_is_told(bench: Page, lab: TwinsLab):
+    Mounted(bench, lab.html()).fails(x=1.0)

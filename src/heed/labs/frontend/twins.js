@@ -3,7 +3,7 @@
 //
 // Settings: seed, x, y, dial, choice, point. Reads besides: choices, answer, strings, asleep.
 
-import {answered, asker} from "./asking.js";
+import {asker, expecting} from "./asking.js";
 import {button, choice as choiceOf, group, slider, toggle} from "./controls.js";
 import {h, replace, setAttribute, setProperty, setText} from "./dom.js";
 import {largest, loudest} from "./numbers.js";
@@ -208,14 +208,13 @@ export function render({ model, el }) {
   // ------------------------------------------------------------------ drawing
 
   function draw() {
-    const now = answered(model, SETTINGS);
-    el.firstChild.setAttribute("aria-busy", String(!now));
+    el.firstChild.setAttribute("aria-busy", String(expecting(model, SETTINGS)));
     const answer = get("answer") ?? {};
+    setText(status, answer.message ? tell("failed") : "");
+    status.hidden = !answer.message;
     if (answer.count !== drawnCount && answer.nets) {
       drawnCount = answer.count;
       seen = { ...answer, pictures: answer.nets.map(({ picture }) => unpacked(picture)) };
-      setText(status, answer.message ? tell("failed") : "");
-      status.hidden = !answer.message;
       drawNets();
     }
     drawPicture();

@@ -22,10 +22,30 @@ def lab(notebook: Opened, kind: str) -> Tried:
     return Tried(notebook, notebook.page.locator(f".jp-OutputArea .heed-lab:has(.heed-{kind})"))
 
 
+# Where the focus is, from the lab's point of view.
+FOCUS = """
+(lab) => {
+  const now = document.activeElement;
+  if (lab.contains(now)) return "the lab";
+  return now.classList.contains("jp-Cell") ? "a cell of the notebook" : now.outerHTML.slice(0, 80);
+}
+"""
+
+
 def key(tried: Tried, control: Locator, *keys: str) -> None:
-    control.focus()
-    for each in keys:
-        tried.page.keyboard.press(each)
+    """Press the keys. Some time after a click JupyterLab focuses the cell that was clicked in, as a
+    whole: then whoever is at the keyboard goes back to the control and begins again."""
+    for _ in range(3):
+        control.focus()
+        for each in keys:
+            tried.page.keyboard.press(each)
+            focus = tried.lab.evaluate(FOCUS)
+            if focus != "the lab":
+                break
+        else:
+            return
+        assert focus == "a cell of the notebook", f"{each}: the focus went to {focus}"
+    raise AssertionError(f"JupyterLab took the focus three times, at last after {each}")
 
 
 def test_the_alignment_lab_obeys_the_mouse(notebook: Opened) -> None:

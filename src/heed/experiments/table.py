@@ -574,6 +574,7 @@ def ntm_copy() -> Experiment:
             Claim(metric="wrong_bits.50", at_most=0.05, times="lstm_copy:wrong_bits.50"),
         ),
         half=False,
+        page_bytes=1_000_000,
     )
 
 
@@ -660,6 +661,7 @@ def pointer_sort() -> Experiment:
         data=SortData(tests=(10, 5, 15)),
         train=ON_POINTS,
         task=Points(main="exact.10"),
+        page_bytes=1_000_000,
         claims=(Claim(metric="exact.10", at_least=0.98),),
     )
 
@@ -675,6 +677,7 @@ def pointer_hull() -> Experiment:
         data=HullData(tests=(10, 5, 20)),
         train=replace(ON_POINTS, steps=20_000),
         task=Points(main="exact.10"),
+        page_bytes=1_000_000,
         claims=(
             Claim(metric="exact.5", at_least=0.95),
             Claim(metric="exact.10", at_least=0.87),
@@ -694,6 +697,7 @@ def pointer_tsp() -> Experiment:
         data=TourData(tests=(10, 5, 12, 20)),
         train=replace(ON_POINTS, steps=20_000),
         task=Points(main="ratio.10"),
+        page_bytes=1_000_000,
         claims=(
             Claim(metric="ratio.5", at_most=1.003),
             Claim(metric="ratio.10", at_most=1.012),

@@ -1,10 +1,11 @@
 """``python -m heed export NAME``: a shipped model for the page, or one line why not.
 
 Beside the weights come the graphs (see ``heed.experiments.graphs``): ``encoder.onnx`` and
-``decoder.onnx`` of a model that writes, ``step.onnx`` of one that reads, ``painter.onnx`` of one
-that makes pictures. And ``export.json``, which says what they are made from, how to run them, which
-files a page needs for that, and how far they are from PyTorch. Nothing is written unless all bars
-hold:
+``decoder.onnx`` of a model that writes or points, ``step.onnx`` of one that reads,
+``painter.onnx`` of one that makes pictures, ``start.onnx`` and ``step.onnx`` of a machine with a
+memory. And
+``export.json``, which says what they are made from, how to run them, which files a page needs for
+that, and how far they are from PyTorch. Nothing is written unless all bars hold:
 
 - the graphs compute what PyTorch computes from the same numbers, within 1e-4 (more only where
   PyTorch's own float32 is no closer to its float64, see ``Parity.bars``);
@@ -28,7 +29,9 @@ from heed.experiments.cards import compact
 from heed.experiments.checkpoint import checked, checksum, fill, tensors
 from heed.experiments.exported import (
     Exported,
+    ExportedMachine,
     ExportedPainter,
+    ExportedPointer,
     ExportedReader,
     ExportedTeller,
     opened,
@@ -47,7 +50,9 @@ __all__ = [
     "NODES",
     "WEIGHTS",
     "Exported",
+    "ExportedMachine",
     "ExportedPainter",
+    "ExportedPointer",
     "ExportedReader",
     "ExportedTeller",
     "Parity",

@@ -5,7 +5,7 @@ Needs onnxruntime, which only contributors have.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -14,18 +14,25 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from heed.evaluation.hands import Hands
 from heed.experiments.graphs import (
     FAMILIES,
     ExportError,
     Family,
+    MachineFamily,
     PaintingFamily,
+    PointingFamily,
     ReadingFamily,
     TellingFamily,
     family_of,
 )
 from heed.experiments.graphs.lstmn import Begin
+from heed.experiments.graphs.ntm import COMMANDS
 from heed.experiments.manifest import read_manifest
+from heed.layers.addressing import Aim
 from heed.models.lstmn import LanguageOutput
+from heed.models.ntm import Commands, MemoryState, NTMOutput, NTMState, NTMStep
+from heed.models.pointer import Encoded, PointerOutput, PointerState, Rule, allowed
 from heed.models.sagan import Drawn
 from heed.models.show_attend_tell import TellOutput, TellStep
 from heed.models.translator import DecoderOutput, StepOutput
@@ -349,14 +356,205 @@ class ExportedPainter:
         return Drawn(found["pictures"], found.get("weights") if weights else None)
 
 
+class ExportedMachine:
+    """The two graphs of a machine with a memory, behind the model's own interface.
+
+    But for a ``hand``: the graph can only be told which commands are taken over, so that is a
+    ``Hands``.
+    """
+
+    def __init__(self, start: bytes, step: bytes, neutral: Mapping[str, Any]) -> None:
+        self.first, self.graph = Session(start), Session(step, neutral)
+        _, (_, self.readers, _) = self.graph.inputs["reading"]
+
+    @classmethod
+    def read(cls, folder: Path) -> "ExportedMachine":
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        manifest = read_manifest(folder)
+        _family(manifest, MachineFamily)
+        start, step = ((folder / f"{x}.onnx").read_bytes() for x in ("start", "step"))
+        return cls(start, step, _neutral(manifest))
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """What each control is when it leaves the model as it is."""
+        return self.graph.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of both graphs."""
+        return {"start": self.first.signature(), "step": self.graph.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """For each field of the state the output of the first graph that it begins with."""
+        return {each.name: each.name for each in self.first.runtime.get_outputs()}
+
+    def start(self, batch: int) -> NTMState:
+        """What every sequence begins with."""
+        found = self.first({})
+        return self._state(
+            {name: each.expand(batch, *each.shape[1:]) for name, each in found.items()}
+        )
+
+    def step(
+        self, state: NTMState, x: Float[Tensor, "batch d_input"], *, hand: Hands | None = None
+    ) -> tuple[NTMState, NTMStep]:
+        """Read x, move the heads, answer."""
+        known = {field.name: getattr(state.heads, field.name) for field in fields(state.heads)}
+        known |= {"h": state.h, "c": state.c}
+        known = {name: known[name] for name in self.begins()}
+        found = self.graph(known | {"x": x}, {"batch": len(x)}, self._taken(hand or Hands()))
+        R = self.readers
+        parts = [found[name] for name in ("key", *COMMANDS)]
+        commands = Commands(
+            Aim(*(each[:, :R] for each in parts)),
+            Aim(*(each[:, R:] for each in parts)),
+            found["erase"],
+            found["add"],
+        )
+        moved = self._state({name: found[f"next_{name}"] for name in known})
+        return moved, NTMStep(found["logits"], commands)
+
+    def __call__(self, inputs: Float[Tensor, "batch step d_input"]) -> NTMOutput:
+        """All steps, from the first state."""
+        state, states, steps = self.start(len(inputs)), [], []
+        for x in inputs.unbind(1):
+            state, out = self.step(state, x)
+            states.append(state.heads)
+            steps.append(out)
+        trails = [torch.cat([each.reading, each.writing], dim=1) for each in states]
+        return NTMOutput(
+            torch.stack([each.logits for each in steps], 1),
+            torch.stack(trails, 2),
+            torch.stack([each.reads for each in states], 1),
+            torch.stack([each.commands.add for each in steps], 1),
+        )
+
+    @staticmethod
+    def _state(found: Mapping[str, Tensor]) -> NTMState:
+        heads = MemoryState(**{field.name: found[field.name] for field in fields(MemoryState)})
+        nothing = heads.memory.new_zeros(len(heads.memory), 0)
+        return NTMState(heads, found.get("h", nothing), found.get("c", nothing))
+
+    def _taken(self, hands: Hands) -> dict[str, Tensor]:
+        """The controls, head by head."""
+        _, (_, heads) = self.graph.inputs["force_gate"]
+        kinds = [hands.reading] * self.readers + [hands.writing] * (heads - self.readers)
+        controls = {}
+        for name in COMMANDS:
+            values = [getattr(each, name) for each in kinds]
+            known = next((each for each in values if each is not None), None)
+            if known is None:
+                continue
+            blank = [0.0] * len(known) if isinstance(known, tuple) else 0.0
+            controls[f"force_{name}"] = torch.tensor([each is not None for each in values])
+            controls[f"forced_{name}"] = torch.tensor(
+                [blank if each is None else each for each in values]
+            )
+        return controls
+
+
+class ExportedPointer:
+    """The two graphs of a model that points, behind the model's own interface.
+
+    No rule is in the graphs: without one, nothing is forbidden.
+    """
+
+    def __init__(self, family: PointingFamily, encoder: bytes, decoder: bytes) -> None:
+        self.family = family
+        self.encoder, self.decoder = Session(encoder), Session(decoder)
+
+    @classmethod
+    def read(cls, folder: Path) -> "ExportedPointer":
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        family = _family(read_manifest(folder), PointingFamily)
+        encoder, decoder = ((folder / f"{x}.onnx").read_bytes() for x in ("encoder", "decoder"))
+        return cls(family, encoder, decoder)
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """There are no controls."""
+        return self.decoder.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of both graphs."""
+        return {"encoder": self.encoder.signature(), "decoder": self.decoder.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """For each field of the state the output of the encoder that it begins with."""
+        return dict(self.family.start)
+
+    def encode(self, points: Float[Tensor, "batch point d_input"]) -> "EncodedPoints":
+        """Read the points, equally many of each batch."""
+        found = self.encoder({"points": points})
+        keys = found["keys"]
+        return EncodedPoints(
+            nn.functional.pad(points, (0, 0, 1, 0)),
+            keys,
+            found["prepared"],
+            torch.ones(keys.shape[:2], dtype=torch.bool),
+            found["h"],
+            found["c"],
+            found["first_x"],
+        )
+
+    def start(self, encoded: "EncodedPoints") -> PointerState:
+        """Nothing chosen yet; ⇒ is what will be read."""
+        begin = {to: getattr(encoded, name) for to, name in self.family.start.items()}
+        return PointerState(**begin, chosen=torch.zeros_like(encoded.real))
+
+    def step(
+        self, state: PointerState, encoded: Encoded, *, rule: Rule | None = None
+    ) -> tuple[PointerState, Float[Tensor, "batch key"]]:
+        """Read what was chosen, score every key."""
+        known = {"x": state.x, "h": state.h, "c": state.c, "prepared": encoded.prepared}
+        found = self.decoder(known)
+        after = PointerState(found["next_h"], found["next_c"], state.x, state.chosen)
+        keep = allowed(rule or "free", state.chosen, encoded.real)
+        return after, found["logits"].masked_fill(~keep, float("-inf"))
+
+    def choose(
+        self, state: PointerState, key: Int[Tensor, " batch"], encoded: Encoded
+    ) -> PointerState:
+        """The state in which this key was pointed at."""
+        chosen = state.chosen | nn.functional.one_hot(key, state.chosen.shape[1]).bool()
+        return PointerState(state.h, state.c, encoded.inputs[torch.arange(len(key)), key], chosen)
+
+    def __call__(
+        self,
+        points: Float[Tensor, "batch point d_input"],
+        answers: Int[Tensor, "batch step"],
+        *,
+        rule: Rule | None = None,
+    ) -> PointerOutput:
+        """All steps of known answers, step by step."""
+        encoded = self.encode(points)
+        state, logits = self.start(encoded), []
+        for key in answers.unbind(1):
+            state, scores = self.step(state, encoded, rule=rule)
+            logits.append(scores)
+            state = self.choose(state, key, encoded)
+        return PointerOutput(torch.stack(logits, 1))
+
+
+@dataclass(frozen=True)
+class EncodedPoints(Encoded):
+    """first_x: ⇒, once for each of the batch"""
+
+    first_x: Float[Tensor, "batch d_input"]
+
+
 def opened(
     model: nn.Module, graphs: Mapping[str, bytes]
-) -> Exported | ExportedReader | ExportedPainter:
+) -> Exported | ExportedReader | ExportedPainter | ExportedMachine | ExportedPointer:
     """The graphs of a model, by their names, ready to be asked."""
     family, config = family_of(model), model.config
     neutral = family.controls(config)
     if isinstance(family, PaintingFamily):
         return ExportedPainter(graphs["painter"], neutral)
+    if isinstance(family, PointingFamily):
+        return ExportedPointer(family, graphs["encoder"], graphs["decoder"])
+    if isinstance(family, MachineFamily):
+        return ExportedMachine(graphs["start"], graphs["step"], neutral)
     if isinstance(family, ReadingFamily):
         return ExportedReader(family, graphs["step"], family.begin(config), neutral)
     kind = ExportedTeller if isinstance(family, TellingFamily) else Exported

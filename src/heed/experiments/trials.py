@@ -1,6 +1,6 @@
-"""What a model is compared on before its graphs are written: held-out sentences or pictures, or z
-to draw pictures from, asked in each way that a page asks. PyTorch and the graphs go through the
-same trial.
+"""What a model is compared on before its graphs are written: held-out sentences or pictures, z to
+draw pictures from, or tapes, asked in each way that a page asks. PyTorch and the graphs go through
+the same trial.
 """
 
 import itertools
@@ -16,19 +16,26 @@ from heed.data.batches import Batch, encode_batch
 from heed.data.corpora import Corpus
 from heed.data.pairs import Pair
 from heed.data.prose import Prose, Sentence, from_short_to_long
+from heed.data.tapes import Tape
+from heed.data.tours import HullData, Problems
 from heed.data.twins import SIDE, read
 from heed.data.vocabulary import BOS, PAD
 from heed.evaluation.captions import LONGEST as LONGEST_CAPTION
 from heed.evaluation.captions import Gallery
 from heed.evaluation.decoding import greedy, translate
+from heed.evaluation.hands import Hand, Hands
+from heed.evaluation.pointing import point
 from heed.evaluation.twins import in_words, to_bytes
 from heed.experiments.captioning import TESTS, Describing, pixels
 from heed.experiments.graphs import ExportError
 from heed.experiments.language import Reading
+from heed.experiments.pointing import Pointing, said
+from heed.experiments.tapes import Answering, in_bits
 from heed.experiments.tasks import Task
 from heed.experiments.translation import Translating
 from heed.experiments.twins import Painting, normal
 from heed.models.lstmn import LanguageOutput
+from heed.models.pointer import Rule
 from heed.models.translator import DecoderOutput
 
 WORDS = 500
@@ -88,6 +95,10 @@ def trial_of(task: Task) -> Trial:
         return Pictures(task)
     if isinstance(task, Painting):
         return Drawings()
+    if isinstance(task, Pointing):
+        return PointedAt(task)
+    if isinstance(task, Answering):
+        return Runs(task)
     raise ExportError(f"it is not known how to compare what comes of {type(task).__name__}")
 
 
@@ -267,11 +278,9 @@ class Pictures:
         return [tuple(self.vocabulary.decode(each.tokens)) for each in found]
 
 
-def _as_precise(
-    pictures: Float[Tensor, "picture 3 row column"], model: Any
-) -> Float[Tensor, "picture 3 row column"]:
+def _as_precise(numbers: Float[Tensor, "*shape"], model: Any) -> Float[Tensor, "*shape"]:
     """In the precision that a PyTorch model computes in."""
-    return pictures.to(next(model.parameters())) if isinstance(model, nn.Module) else pictures
+    return numbers.to(next(model.parameters())) if isinstance(model, nn.Module) else numbers
 
 
 # ------------------------------------------------------------------------------- painting
@@ -312,3 +321,133 @@ class Drawings:
         pictures = torch.cat([each.pictures for each in drawn])
         pixels = pictures.permute(0, 2, 3, 1).flatten(0, 2)
         return Colours(pixels, torch.cat(looks) if looks else None)
+
+
+# ------------------------------------------------------------------------------- running
+
+
+class Bits(Answers):
+    """The same of machines: steps instead of words, and of each its output bits."""
+
+    @property
+    def chosen(self) -> Tensor:
+        """Noughts and ones."""
+        return self.logits > 0
+
+
+class Runs:
+    """Tapes of all tests and some as in training, left alone and with each of ``HANDS``; what a
+    machine says is its answer.
+
+    lengths: of the sequences, in steps
+    """
+
+    HANDS = (
+        Hands(),
+        Hands(reading=Hand(strength=0.0), writing=Hand(gate=0.0)),
+        Hands(reading=Hand(gate=1.0), writing=Hand(focus=1.0)),
+        Hands(reading=Hand(focus=3.5), writing=Hand(strength=12.0, gate=0.25)),
+    )
+
+    def __init__(self, task: Answering, *, each: int = 2) -> None:
+        data = task.data
+        self.tapes = [data.held_out_tape(700, each, sizes) for sizes in data.tested]
+        while sum(tape.bits * each for tape in self.tapes) < WORDS or len(self.tapes) < 9:
+            self.tapes.append(data.held_out_tape(700 + len(self.tapes), each))
+        self.lengths = [len(row) for tape in self.tapes for row in tape.inputs]
+
+    def together(self, model: Any) -> Answers:
+        return self._ran(model, self.tapes)
+
+    def alone(self, model: Any) -> Answers:
+        rows = [tape.rows(slice(i, i + 1)) for tape in self.tapes for i in range(len(tape.inputs))]
+        return self._ran(model, rows)
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [
+            tuple(in_bits((row[tape.scored] > 0).float()))
+            for tape in self.tapes
+            for row in ran(model, tape.inputs, Hands())[0]
+        ]
+
+    def _ran(self, model: Any, tapes: list[Tape]) -> Answers:
+        logits, weights = [], []
+        for hands in self.HANDS:
+            for tape in tapes:
+                scores, looks = ran(model, tape.inputs, hands)
+                logits.append(scores[:, tape.scored].flatten(0, 1))
+                weights += [row.flatten() for row in looks]
+        return Bits(torch.cat(logits), torch.cat(weights))
+
+
+def ran(
+    model: Any, inputs: Float[Tensor, "batch step d_input"], hands: Hands
+) -> tuple[Float[Tensor, "batch step d_output"], Float[Tensor, "batch step head slot"]]:
+    """Scores, and where the heads were, readers first."""
+    if isinstance(model, nn.Module):
+        inputs = inputs.to(next(model.parameters()))
+    state, logits, weights = model.start(len(inputs)), [], []
+    for x in inputs.unbind(1):
+        state, out = model.step(state, x, hand=hands)
+        logits.append(out.logits)
+        weights.append(torch.cat([state.heads.reading, state.heads.writing], dim=1))
+    return torch.stack(logits, 1), torch.stack(weights, 1)
+
+
+# ------------------------------------------------------------------------------- pointing
+
+
+class Pointed(Answers):
+    """The same of what is pointed at: steps instead of words, and of each its keys, ⇐ first."""
+
+    @property
+    def chosen(self) -> Tensor:
+        """The likeliest keys."""
+        return self.logits.argmax(dim=-1)
+
+
+NO_KEY = -1e9
+"""The logit of a key that a problem does not have, where others have one."""
+
+
+class PointedAt:
+    """Held-out problems of several n; the model is given the right answers, then left to itself.
+    Its logits are those with nothing forbidden, its weights those under the stricter rule.
+
+    lengths: n of each
+    """
+
+    def __init__(self, task: Pointing, *, each: int = 24) -> None:
+        data = task.data
+        self.rule: Rule = "polygon" if isinstance(data, HullData) else "each_once"
+        sizes = sorted({data.least, *data.points, *data.tests})
+        self.problems = [data.held_out_problems(n, "test", each) for n in sizes]
+        while sum(int(some.scored.sum()) for some in self.problems) < WORDS:
+            self.problems.append(data.held_out_problems(sizes[-1], "valid", each))
+        self.lengths = [len(points) for some in self.problems for points in some.points]
+
+    def together(self, model: Any) -> Answers:
+        return self._pointed(model, self.problems)
+
+    def alone(self, model: Any) -> Answers:
+        rows = [
+            some.rows(slice(i, i + 1)) for some in self.problems for i in range(len(some.points))
+        ]
+        return self._pointed(model, rows)
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [
+            tuple(map(str, said(answer)))
+            for some in self.problems
+            for answer in point(model, some.points, rule=self.rule).answers
+        ]
+
+    def _pointed(self, model: Any, problems: list[Problems]) -> Answers:
+        logits, weights, most = [], [], 1 + max(self.lengths)
+        for some in problems:
+            points = _as_precise(some.points, model)
+            scores = model(points, some.answers, rule="free").logits[some.scored]
+            logits.append(nn.functional.pad(scores, (0, most - scores.shape[1]), value=NO_KEY))
+            kept = model(points, some.answers, rule=self.rule).weights[some.scored]
+            weights.append(kept.flatten())
+        return Pointed(torch.cat(logits), torch.cat(weights))

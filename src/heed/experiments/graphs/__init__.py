@@ -3,6 +3,8 @@
 A translator becomes two graphs. The *encoder* reads a sentence, the *decoder* makes one step;
 whoever runs them loops. So does a model that describes pictures: its encoder looks at one. A
 language model is one graph, the *step*; a model that makes pictures is one, too, the *painter*.
+A pointer network has an encoder of points, and a decoder that scores them.
+Of a machine with a memory there are two: the *start* of a sequence, and a *step*.
 Inputs and outputs bear the names of the model's own records (``Annotations.keep``,
 ``LSTMNState.tape``), a state that comes out has ``next_`` before its name. Batch, source length and
 slots are free.
@@ -18,7 +20,9 @@ loads the file.
 from heed.experiments.graphs.families import (
     FAMILIES,
     Family,
+    MachineFamily,
     PaintingFamily,
+    PointingFamily,
     ReadingFamily,
     TellingFamily,
     family_of,
@@ -34,7 +38,9 @@ __all__ = [
     "Family",
     "Graph",
     "Kind",
+    "MachineFamily",
     "PaintingFamily",
+    "PointingFamily",
     "ReadingFamily",
     "Stored",
     "TellingFamily",

@@ -6,7 +6,17 @@ from typing import Any
 
 from torch import nn
 
-from heed.experiments.graphs import bahdanau, lstmn, luong, parts, sagan, seq2seq, show_attend_tell
+from heed.experiments.graphs import (
+    bahdanau,
+    lstmn,
+    luong,
+    ntm,
+    parts,
+    pointer,
+    sagan,
+    seq2seq,
+    show_attend_tell,
+)
 from heed.experiments.graphs.graph import Graph
 from heed.experiments.graphs.storage import ExportError, Stored
 from heed.models.bahdanau import Annotations, Bahdanau, BahdanauState
@@ -17,6 +27,8 @@ from heed.models.lstmn import (
     LSTMState,
 )
 from heed.models.luong import Luong, LuongState, Reading
+from heed.models.ntm import NTM
+from heed.models.pointer import PointerNetwork
 from heed.models.sagan import SAGAN
 from heed.models.seq2seq import Seq2Seq, Thought
 from heed.models.show_attend_tell import Seen, ShowAttendTell, TellState
@@ -95,7 +107,47 @@ class PaintingFamily:
         return [self.painter(config, parameters)]
 
 
-AnyFamily = Family | ReadingFamily | PaintingFamily
+@dataclass(frozen=True, kw_only=True)
+class MachineFamily:
+    """How machines with a memory are exported: as what a sequence begins with, and a step.
+
+    state: the names of what goes from step to step, of a config
+    controls, part: as in ``Family``
+    """
+
+    start: Callable[[Any, Mapping[str, Stored]], Graph]
+    step: Callable[[Any, Mapping[str, Stored]], Graph]
+    state: Callable[[Any], Mapping[str, Any]]
+    controls: Callable[[Any], Mapping[str, Any]]
+    part: str = ""
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """Of a model; each names the file that it becomes."""
+        return [self.start(config, parameters), self.step(config, parameters)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointingFamily:
+    """How the models of a class that point at their inputs are exported: an encoder reads the
+    points, a decoder scores them, and whoever runs it says where it may point.
+
+    start: for each field of the state that goes through the graph the output of the encoder that
+        it begins with
+    controls, part: as in ``Family``
+    """
+
+    encoder: Callable[[Any, Mapping[str, Stored]], Graph]
+    decoder: Callable[[Any, Mapping[str, Stored]], Graph]
+    start: Mapping[str, str]
+    controls: Callable[[Any], Mapping[str, Any]] = lambda config: {}
+    part: str = ""
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """Of a model; each names the file that it becomes."""
+        return [self.encoder(config, parameters), self.decoder(config, parameters)]
+
+
+AnyFamily = Family | ReadingFamily | PaintingFamily | MachineFamily | PointingFamily
 
 FAMILIES: dict[str, AnyFamily] = {
     Bahdanau.__name__: Family(
@@ -146,6 +198,17 @@ FAMILIES: dict[str, AnyFamily] = {
         painter=sagan.painter,
         controls=sagan.controls,
         part=sagan.PART,
+    ),
+    PointerNetwork.__name__: PointingFamily(
+        encoder=pointer.encoder,
+        decoder=pointer.decoder,
+        start=pointer.START,
+    ),
+    NTM.__name__: MachineFamily(
+        start=ntm.start,
+        step=ntm.step,
+        state=ntm.state,
+        controls=ntm.controls,
     ),
 }
 

@@ -14,7 +14,7 @@ from heed.data.twins import SIDE, TwinData, paint, read
 from heed.experiments.cards import Card
 from heed.experiments.maps import pack
 from heed.experiments.twins import WATCHED, TrainedPainter
-from heed.models.sagan import SAGAN, SAGANConfig
+from heed.models.sagan import SAGAN, Drawn, SAGANConfig
 from heed.viz import painting
 from heed.viz.painting import (
     FULL,
@@ -22,6 +22,7 @@ from heed.viz.painting import (
     ZONES,
     album,
     doubling,
+    favourites,
     gaze,
     middles,
     samples,
@@ -186,7 +187,7 @@ def test_a_point_outside_the_map_is_refused():
 
 def test_a_net_without_attention_looks_at_nothing():
     made = net(attention=0)
-    for ask in (gaze, sight):
+    for ask in (gaze, sight, favourites):
         with pytest.raises(ValueError, match="no attention"):
             ask(made, made.z(1))
 
@@ -224,3 +225,31 @@ def test_where_no_picture_is_clear_nothing_is_said(monkeypatch):
     noise = torch.randint(256, (3, 3, SIDE, SIDE), dtype=torch.uint8)
     made = drawing(noise, monkeypatch)
     assert sight(made, made.z(3)) == (0, {})
+    met = favourites(made, made.z(3))
+    assert (met.share, met.ground, met.together) == (0, 0, 0)
+    assert "over 0 pictures" in met.shown.alt
+
+
+def test_the_favourite_places_are_those_where_the_looks_of_both_things_meet(monkeypatch):
+    made = drawing(TWINS.pictures, monkeypatch)
+    count = len(TWINS.pictures)
+    left, right, _ = painting._on_map(painting._zones(read(TWINS.pictures)), 8).unbind(1)
+    beta = torch.zeros(count, 64, 64)
+    board = torch.arange(count) % 2 + 40  # one of two places, by turns
+    for number in range(count):
+        things = (left | right)[number].flatten()
+        beta[number, things, board[number]] = 1.0
+        beta[number, ~things, 7] = 1.0
+    on_map = [thing.flatten(1).any(dim=1) for thing in (left, right)]
+    assert on_map[1][0]
+    both = int((on_map[0] & on_map[1]).sum())
+    assert 0 < both < count  # some things are too small for this map
+    beta[0, right[0].flatten()] = torch.nn.functional.one_hot(torch.tensor(63), 64).float()
+    monkeypatch.setattr(painting, "drawn", lambda *_, **__: Drawn(TWINS.pictures.float(), beta))
+    met = favourites(made, made.z(count), count=2)
+    assert sorted(met.places) == [(5, 0), (5, 1)]
+    # all but what the first right thing sees
+    assert abs(met.share - (1 - 0.5 / int(on_map[1].sum()))) < 1e-6
+    assert met.ground == 0
+    assert met.together == (both - int(on_map[0][0])) / both
+    assert "the ground most at row 0, column 7, 1.00" in met.shown.alt

@@ -1,6 +1,7 @@
 """Drawn pictures side by side, two nets watched while they learn, and the map of a point."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ THICK = 0.88
 """How much the fog hides where nothing is looked at."""
 FULL = 1 / 16
 """Share of a look at which the fog is gone."""
-ZONES = ("left thing", "right thing", "ground")
+ZONES: tuple[str, ...] = ("left thing", "right thing", "ground")
 
 Pictures = UInt8[Tensor, "picture 3 row column"]
 
@@ -335,6 +336,31 @@ def _fog(look: Float[np.ndarray, "row column"]) -> UInt8[np.ndarray, "row column
     return fog
 
 
+@dataclass(frozen=True)
+class Looks:
+    """What zones look at, in the clear ones among some pictures; a row for each of ``ZONES``.
+
+    mean: of each clear picture, the mean look of a zone's pixels; zones, looked: of which zone each
+    place is, of the map that looks and of that which is looked at
+    """
+
+    mean: Float[Tensor, "picture 3 place"]
+    zones: Bool[Tensor, "picture 3 pixel"]
+    looked: Bool[Tensor, "picture 3 place"]
+
+
+def _looks(net: TrainedPainter, z: Float[Tensor, "picture d_z"]) -> Looks:
+    out = drawn(net.model, z, weights=True)
+    if out.weights is None:
+        raise ValueError(f"{net.card.experiment} has no attention in its generator")
+    reading = read(to_bytes(out.pictures))
+    clear = reading.clear.all(dim=1)
+    beta, masks = out.weights[clear], _zones(reading)[clear]
+    at, to = (_on_map(masks, round(count**0.5)).flatten(2) for count in beta.shape[1:])
+    count = at.sum(dim=-1, keepdim=True).clamp(min=1)
+    return Looks(mean=at.float() @ beta / count, zones=at, looked=to)
+
+
 def sight(
     net: TrainedPainter, z: Float[Tensor, "picture d_z"]
 ) -> tuple[int, dict[str, dict[str, float]]]:
@@ -344,22 +370,73 @@ def sight(
     stands the share of the map that a zone takes up: so much a blind look gives it. There is
     nothing where no picture is clear.
     """
-    out = drawn(net.model, z, weights=True)
-    if out.weights is None:
-        raise ValueError(f"{net.card.experiment} has no attention in its generator")
-    reading = read(to_bytes(out.pictures))
-    clear = reading.clear.all(dim=1)
-    if not clear.any():
+    looks = _looks(net, z)
+    if not len(looks.mean):
         return 0, {}
-    looks, looked = (round(count**0.5) for count in out.weights.shape[1:])
-    beta, masks = out.weights[clear], _zones(reading)[clear]
-    at, to = (_on_map(masks, side).flatten(2) for side in (looks, looked))
-    found = {}
-    mass = beta @ to.float().mT  # picture, pixel, zone
-    for zone, here in zip(ZONES, at.unbind(1), strict=True):
-        found[zone] = dict(zip(ZONES, mass[here].mean(dim=0).tolist(), strict=True))
-    found["chance"] = dict(zip(ZONES, to.float().mean(dim=(0, 2)).tolist(), strict=True))
-    return int(clear.sum()), found
+    to = looks.looked.float()
+    mass = looks.mean @ to.mT  # picture, zone, zone
+    weight = looks.zones.sum(dim=-1, keepdim=True) / looks.zones.sum(dim=(0, 2))[:, None]
+    found = {
+        zone: dict(zip(ZONES, shares.tolist(), strict=True))
+        for zone, shares in zip(ZONES, (weight * mass).sum(dim=0), strict=True)
+    }
+    found["chance"] = dict(zip(ZONES, to.mean(dim=(0, 2)).tolist(), strict=True))
+    return len(looks.mean), found
+
+
+@dataclass(frozen=True)
+class Favourites:
+    """Where the looks of many pictures meet.
+
+    places: those that the two things look at most, on average over the pictures; row and column
+    share: how much of the things' looks goes there; ground: of the ground's look
+    together: in how many of the pictures both things look most at one and the same place
+    """
+
+    places: tuple[tuple[int, int], ...]
+    share: float
+    ground: float
+    together: float
+    shown: Picture
+
+
+def favourites(net: TrainedPainter, z: Float[Tensor, "picture d_z"], count: int = 6) -> Favourites:
+    """The few places that are looked at in picture after picture, and the mean looks drawn.
+
+    A place's brightness is the root of its share. Where no picture is clear, all shares are 0.
+    """
+    looks = _looks(net, z)
+    there = looks.zones.any(dim=-1)  # a small thing may fill no place of a coarse map
+    mean = looks.mean.sum(dim=0) / there.sum(dim=0).clamp(min=1)[:, None]
+    top = mean[:2].mean(dim=0).topk(count)
+    side = round(mean.shape[-1] ** 0.5)
+    first = looks.mean[there[:, :2].all(dim=1), :2].argmax(dim=-1)
+    figure = Figure(figsize=(6.2, 2.3), layout="constrained")
+    said = []
+    for axes, zone, look in zip(figure.subplots(1, len(ZONES)).flat, ZONES, mean, strict=True):
+        _bare(axes, f"from: {zone}")
+        axes.imshow(
+            look.reshape(side, side).sqrt().numpy(),
+            cmap="cividis",
+            vmin=0,
+            vmax=1,
+            interpolation="none",
+        )
+        most, at = look.max(dim=0)
+        said.append(
+            f"the {zone} most at row {int(at) // side}, column {int(at) % side}, {most:.2f}"
+        )
+    return Favourites(
+        places=tuple((int(at) // side, int(at) % side) for at in top.indices),
+        share=float(top.values.sum()),
+        ground=float(mean[2][top.indices].sum()),
+        together=float((first[:, 0] == first[:, 1]).sum()) / max(len(first), 1),
+        shown=picture(
+            figure,
+            f"Mean looks over {len(looks.mean)} pictures, on the map of {side} × {side} places: "
+            f"{'; '.join(said)}.",
+        ),
+    )
 
 
 def _zones(reading: Reading) -> Float[Tensor, "picture 2 row column"]:

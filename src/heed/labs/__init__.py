@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from heed.labs.mask import MaskLab
     from heed.labs.picture import PictureLab
     from heed.labs.plane import PlaneLab
+    from heed.labs.pointer import PointerLab
     from heed.labs.predict import PredictLab
     from heed.labs.reading import ReadingLab
     from heed.labs.rivals import RivalsLab
+    from heed.labs.tape import TapeLab
     from heed.labs.twins import TwinsLab
     from heed.labs.window import WindowLab
 
@@ -32,9 +34,11 @@ __all__ = [
     "MaskLab",
     "PictureLab",
     "PlaneLab",
+    "PointerLab",
     "PredictLab",
     "ReadingLab",
     "RivalsLab",
+    "TapeLab",
     "TwinsLab",
     "WindowLab",
 ]

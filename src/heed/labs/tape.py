@@ -53,9 +53,9 @@ class TapeLab(Lab):
 
     The answer has in ``said`` the probability of a 1 for each bit that is due, in ``wrong`` how
     many ``of`` them are on the wrong side of ½, and in ``alone`` how many with no hand; in
-    ``writing`` and ``reading`` where the heads were in each step, as bytes in base 64, step by step;
-    in ``now`` the chosen step: its ``memory`` as bytes, from −1 to 1, slot by slot, where the heads
-    are, and what each is told.
+    ``writing`` and ``reading`` where the heads were, step by step, as bytes in base 64; in ``now``
+    the chosen step: its ``memory`` as bytes, from −1 to 1, slot by slot, where the heads are, and
+    what each is told.
     """
 
     kind = "tape"
@@ -188,11 +188,14 @@ class TapeLab(Lab):
         say, answer = drawing.sayer(self.strings), self.answer
         pattern = np.array([[float(bit) for bit in vector] for vector in self.pattern]).T
         said = np.array([[bit or 0 for bit in row] for row in answer["said"]]).T
+        # Most slots are never used; a head may well begin on the last ones, for a moment.
+        used = np.flatnonzero((self.trace.weights >= 0.5).any(axis=(0, 1)))
+        rows = int(used.max()) + 2 if used.size else None
         pictures = {
             "input": shaded(pattern),
             "output": shaded(said),
-            "trail.write": shaded(self.trace.weights[0].T),
-            "trail.read": shaded(self.trace.weights[1].T),
+            "trail.write": shaded(self.trace.weights[0, :, :rows].T),
+            "trail.read": shaded(self.trace.weights[1, :, :rows].T),
         }
         figures = [
             drawing.tag(

@@ -32,6 +32,7 @@ const TAKEN = [
 ];
 const PACE = 220; // milliseconds a step
 const THROTTLE = 400; // before a step is spoken of
+const MOSTLY = 0.5; // of a head, where it can be said to be on a slot
 const SLOTS = 4; // of each head, in the table
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const SHADES = Array.from({ length: 256 }, (_, i) => channels(colour(i / 255).background));
@@ -467,7 +468,7 @@ export function render({ model, el }) {
         setText(cell, bit);
         setProperty(cell, "background", p === null ? "none" : shade.background);
         setProperty(cell, "color", shade.ink);
-        const due = at >= 0 && column > at ? " heed-tape-due" : "";
+        const due = column > at ? " heed-tape-due" : "";
         setAttribute(cell, "class", `${wrong ? "heed-wrong" : "heed-right"}${column === at ? " heed-tape-here" : ""}${due}`);
         if (wrong) setAttribute(cell, "aria-label", tell("bit.wrong", { vector: column + 1, row: row + 1, bit }));
         else cell.removeAttribute("aria-label");
@@ -498,20 +499,22 @@ export function render({ model, el }) {
   function spoken(pattern) {
     const { step: at, reading, writing } = seen.now;
     const { length: count } = pattern;
-    const slot = { read: largest(reading), write: largest(writing) };
     const values = { step: at + 1, steps: 2 * count + 1, vector: at < count ? at + 1 : at - count };
     const phase = tell(at < count ? "says.in" : at === count ? "says.mark" : "says.out", values);
-    if (at < count) return `${phase} ${tell("says.write", { slot: slot.write, weight: share(writing[slot.write] ?? 0) })}`;
-    const wrote = writer(slot.read, count);
-    const where = { slot: slot.read, weight: share(reading[slot.read] ?? 0), vector: wrote + 1 };
-    return `${phase} ${tell(wrote < 0 ? "says.read" : "says.read.of", where)}`;
+    const [head, weights] = at < count ? ["write", writing] : ["read", reading];
+    const slot = largest(weights);
+    const where = { slot, weight: share(weights[slot] ?? 0), head: tell(`head.${head}`).toLowerCase() };
+    if (!(weights[slot] >= MOSTLY)) return `${phase} ${tell("says.spread", where)}`;
+    if (head === "write") return `${phase} ${tell("says.write", where)}`;
+    const wrote = writer(slot, count);
+    return `${phase} ${tell(wrote < 0 ? "says.read" : "says.read.of", { ...where, vector: wrote + 1 })}`;
   }
 
-  // Which vector was written to a slot while the pattern came in: the last one whose head was mostly there.
+  // Which vector was written to a slot while the pattern came in: the last one that mostly was.
   function writer(slot, count) {
     for (let t = count - 1; t >= 0; t -= 1) {
       const row = seen.trails.write.subarray(t * slots, (t + 1) * slots);
-      if (largest(row) === slot) return t;
+      if (row[slot] >= 255 * MOSTLY) return t;
     }
     return -1;
   }
@@ -545,7 +548,8 @@ export function render({ model, el }) {
     show(memory, wide, count, (row, column) => BETWEEN[seen.memory[slot(row) * wide + column]]);
     setAttribute(memory, "aria-label", tell("memory", { step: seen.now.step + 1, slots: count }));
     setText(named.memory, tell("panel.memory", { step: seen.now.step + 1 }));
-    setText(range, tell("range", { first: from, last: slot(count - 1) }));
+    const ends = { first: from, last: slot(count - 1), end: slots - 1 };
+    setText(range, tell(ends.last < from ? "range.round" : "range", ends));
     whole.element.hidden = seen.used.count === slots;
   }
 

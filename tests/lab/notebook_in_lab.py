@@ -116,6 +116,17 @@ def painter(attention):
     return TrainedPainter(model=model, card=card, folder=Path())
 TwinsLab({"SAGAN": painter(16), "DCGAN": painter(0)})
 """,
+    """
+from heed.experiments.tapes import TrainedMachine
+from heed.labs import TapeLab
+from heed.models.ntm import NTM, NTMConfig
+machine = NTM(NTMConfig(d_input=5, d_output=4, d_controller=12, slots=16, d_slot=6)).eval()
+for parameter in machine.parameters():
+    torch.nn.init.normal_(parameter, std=0.6)
+TapeLab(
+    TrainedMachine(model=machine, card=heed.load("lstmn_recall").card, folder=Path()), length=6
+)
+""",
 )
 
 
@@ -158,10 +169,11 @@ DRAWING = """
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
     [...root.querySelectorAll(".heed-scene-animal, .heed-scene-fog i")]
       .map((each) => [each.className, each.style.cssText]),
-    [...root.querySelectorAll(".heed-scene-paint, .heed-twins canvas")]
+    [...root.querySelectorAll(".heed-scene-paint, :is(.heed-twins, .heed-tape) canvas")]
       .filter((each) => each.checkVisibility()).map((each) => each.toDataURL()),
     [...root.querySelectorAll(".heed-twins-point")].map((each) => each.style.cssText),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
+    [...root.querySelectorAll(".heed-tape-grid td")].map((each) => [each.className, each.innerText]),
   ]);
 }
 """

@@ -331,6 +331,30 @@ def test_the_twins_obey(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_tape_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "tape")
+    root = tried.lab
+    bit = root.locator(".heed-tape-grid[role='grid'] td")
+    tried.changes("a bit by mouse", bit.nth(2).click)
+    tried.changes("a bit by key", lambda: key(tried, bit.nth(2), "ArrowDown", " "))
+    tried.changes("another", root.get_by_role("button", name="Another pattern").click)
+    tried.changes("length by mouse", lambda: tried.drag(root.get_by_label("Vectors"), 0.3))
+    step = root.get_by_role("slider", name="Step", exact=True)
+    tried.changes("step by mouse", lambda: tried.drag(step, 0.2))
+    tried.changes("step by key", lambda: key(tried, step, "ArrowRight"))
+    tried.changes("one step on", root.get_by_role("button", name="One step on").click)
+    tried.changes("play", root.get_by_role("button", name="Play").click)
+    root.get_by_role("button", name="Pause").click()
+    tried.changes("a hand", root.get_by_role("button", name="g = 1").click)
+    reader = root.get_by_role("group", name="Read head")
+    tried.changes("γ by key", lambda: key(tried, reader.get_by_label("Focus γ"), "Home"))
+    tried.changes("g given back", reader.get_by_label("g by hand").click)
+    tried.changes("from now on", root.get_by_role("button", name="From this step on").click)
+    tried.changes("hands off", root.get_by_role("button", name="Hands off").click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
 def haul(tried: Tried, animal: Locator) -> None:
     """Drag an animal, or a dot, a little to the right and up."""
     animal.scroll_into_view_if_needed()
@@ -473,6 +497,16 @@ def twins_of_a_chapter(tried: Tried) -> None:
     tried.changes("another one", tried.lab.get_by_role("button", name="Another one").click)
 
 
+def tape_of_a_chapter(tried: Tried) -> None:
+    bit = tried.lab.locator(".heed-tape-grid[role='grid'] td")
+    tried.changes("a bit by mouse", bit.nth(3).click)
+    tried.changes("a bit by key", lambda: key(tried, bit.nth(3), "ArrowRight", " "))
+    step = tried.lab.get_by_role("slider", name="Step", exact=True)
+    tried.changes("step by key", lambda: key(tried, step, "ArrowLeft"))
+    tried.changes("a hand", tried.lab.get_by_role("button", name="no shift").click)
+    tried.changes("hands off", tried.lab.get_by_role("button", name="Hands off").click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -485,6 +519,7 @@ TRIALS = {
     "heed-window": window_of_a_chapter,
     "heed-picture": picture_of_a_chapter,
     "heed-twins": twins_of_a_chapter,
+    "heed-tape": tape_of_a_chapter,
 }
 
 

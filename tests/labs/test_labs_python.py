@@ -15,6 +15,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from IPython.core.interactiveshell import InteractiveShell
+from small_machines import untrained as small_machine
 from small_painters import untrained as small_painters
 from small_picture_models import untrained as small_captioners
 from small_readers import untrained
@@ -34,6 +35,7 @@ from heed.labs import (
     PredictLab,
     ReadingLab,
     RivalsLab,
+    TapeLab,
     TwinsLab,
     WindowLab,
 )
@@ -662,6 +664,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         ReadingLab(*untrained(), text=text, examples=[text]),
         PictureLab(dict(zip((text, "hard"), small_captioners(), strict=True))),
         TwinsLab(dict(zip((text, "b", "c"), small_painters(), strict=True)), {text: text}),
+        TapeLab(small_machine()),
     ]
 
 

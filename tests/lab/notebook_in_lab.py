@@ -173,7 +173,8 @@ DRAWING = """
       .filter((each) => each.checkVisibility()).map((each) => each.toDataURL()),
     [...root.querySelectorAll(".heed-twins-point")].map((each) => each.style.cssText),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
-    [...root.querySelectorAll(".heed-tape-grid td")].map((each) => [each.className, each.innerText]),
+    [...root.querySelectorAll(".heed-tape-grid td")]
+      .map((each) => [each.className, each.textContent]),
   ]);
 }
 """

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heed.attention import masked_softmax
@@ -19,6 +19,9 @@ from heed.scores import ScaledDot
 
 Dilations = Literal["from_one", "as_printed"]
 Over = Literal["keys", "queries"]
+
+Past = tuple[Float[Tensor, "batch 1 d_input"], ...]
+"""The last R inputs of a convolution, oldest first; a tuple, so that keeping copies nothing."""
 
 
 class CausalConvolution(nn.Module):
@@ -40,6 +43,17 @@ class CausalConvolution(nn.Module):
         past = F.pad(x, (0, 0, self.dilation, 0))[:, : x.shape[1]]
         return self.W(torch.cat([past, x], dim=-1))
 
+    def start(self, batch: int) -> Past:
+        """What came before the first step."""
+        nothing = self.W.weight.new_zeros(batch, 1, self.W.in_features // 2)
+        return (nothing,) * self.dilation
+
+    def step(
+        self, past: Past, x: Float[Tensor, "batch 1 d_input"]
+    ) -> tuple[Past, Float[Tensor, "batch 1 d_output"]]:
+        """One step, without going through the others again."""
+        return (*past[1:], x), self.W(torch.cat([past[0], x], dim=-1))
+
 
 class DenseBlock(nn.Module):
     """DenseBlock(R, D): x_f, x_g = two causal convolutions of x; [x; tanh(x_f) ∘ σ(x_g)]
@@ -55,8 +69,26 @@ class DenseBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch step d_input"]
     ) -> Float[Tensor, "batch step d_output"]:
-        x_f, x_g = self.both(x).chunk(2, dim=-1)
-        return torch.cat([x, torch.tanh(x_f) * torch.sigmoid(x_g)], dim=-1)
+        return beside(x, self.both(x))
+
+    def start(self, batch: int) -> Past:
+        """What came before the first step."""
+        return self.both.start(batch)
+
+    def step(
+        self, past: Past, x: Float[Tensor, "batch 1 d_input"]
+    ) -> tuple[Past, Float[Tensor, "batch 1 d_output"]]:
+        """One step, without going through the others again."""
+        past, both = self.both.step(past, x)
+        return past, beside(x, both)
+
+
+def beside(
+    x: Float[Tensor, "batch step d_input"], both: Float[Tensor, "batch step double"]
+) -> Float[Tensor, "batch step d_output"]:
+    """[x; tanh(x_f) ∘ σ(x_g)] from x and [x_f; x_g]."""
+    x_f, x_g = both.chunk(2, dim=-1)
+    return torch.cat([x, torch.tanh(x_f) * torch.sigmoid(x_g)], dim=-1)
 
 
 def dilations(steps: int, kind: Dilations = "from_one") -> tuple[int, ...]:
@@ -94,6 +126,31 @@ class TemporalBlock(nn.Module):
     ) -> Float[Tensor, "batch step d_output"]:
         return self.blocks(x)
 
+    def start(self, batch: int) -> tuple[Past, ...]:
+        """What its convolutions keep before the first step."""
+        return tuple(block.start(batch) for block in self._dense())
+
+    def step(
+        self, past: tuple[Past, ...], x: Float[Tensor, "batch 1 d_input"]
+    ) -> tuple[tuple[Past, ...], Float[Tensor, "batch 1 d_output"]]:
+        """One step, without going through the others again."""
+        kept = []
+        for block, before in zip(self._dense(), past, strict=True):
+            before, x = block.step(before, x)
+            kept.append(before)
+        return tuple(kept), x
+
+    def _dense(self) -> list[DenseBlock]:
+        return [block for block in self.blocks if isinstance(block, DenseBlock)]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Keys and values of the steps so far: all that an attention block keeps of them."""
+
+    keys: Float[Tensor, "batch key d_key"]
+    values: Float[Tensor, "batch key d_value"]
+
 
 @dataclass(frozen=True)
 class Remembered:
@@ -123,11 +180,36 @@ class AttentionBlock(nn.Module):
         self.score = ScaledDot()
         self.d_output = d_input + d_value
 
-    def forward(self, x: Float[Tensor, "batch step d_input"]) -> Remembered:
+    def forward(
+        self,
+        x: Float[Tensor, "batch step d_input"],
+        *,
+        there: Bool[Tensor, "batch step"] | None = None,
+    ) -> Remembered:
+        """there: which steps are none that fill up a batch. They come last, so only a softmax over
+        queries has to be told."""
         keep = causal(x.shape[1], device=x.device)
         scores = self.score(self.W_q(x), self.W_k(x))
         if self.over == "keys":
             weights = masked_softmax(scores, keep)
         else:
-            weights = masked_softmax(scores.mT, keep.mT).mT
+            asking = keep if there is None else keep & there[..., None]
+            weights = masked_softmax(scores.mT, asking.mT).mT
         return Remembered(torch.cat([x, weights @ self.W_v(x)], dim=-1), weights)
+
+    def start(self, batch: int) -> Seen:
+        """Before the first step there is nothing to look at."""
+        if self.over == "queries":
+            raise ValueError(
+                "over='queries': where a step looks depends on later ones, so none can go ahead"
+            )
+        empty = self.W_k.weight.new_zeros
+        return Seen(empty(batch, 0, self.W_k.out_features), empty(batch, 0, self.W_v.out_features))
+
+    def step(self, seen: Seen, x: Float[Tensor, "batch 1 d_input"]) -> tuple[Seen, Remembered]:
+        """One step, without going through the others again."""
+        keys = torch.cat([seen.keys, self.W_k(x).to(seen.keys.dtype)], dim=1)
+        values = torch.cat([seen.values, self.W_v(x).to(seen.values.dtype)], dim=1)
+        weights = masked_softmax(self.score(self.W_q(x), keys))
+        out = Remembered(torch.cat([x, weights @ values], dim=-1), weights)
+        return Seen(keys, values), out

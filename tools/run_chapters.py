@@ -20,16 +20,23 @@ The table of experiments stands for neither its rows nor what they import: a new
 every chapter stale. tests/chapters compares the fingerprint with what it would be now. Names of
 experiments must be written out in a chapter ("bahdanau_grammar", not f"{model}_grammar"), or
 they are not seen.
+
+Beside it, under heed.run, stands when the run was, how long it took, on what, and the most memory
+that its kernel held. tools/book_status.py puts that on the pages.
 """
 
 import argparse
 import ast
 import hashlib
 import io
+import os
+import re
 import sys
 import time
 import tokenize
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
@@ -202,7 +209,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
-    """Take out what changes from run to run: times, paths, the runner's own notes.
+    """Take out what changes from run to run in the cells: times, paths, the runner's own notes.
 
     A widget's state goes too, and with it the view that would look for it: where no kernel runs,
     JupyterLab would say "model not found" in its place. The text/html of our labs stays.
@@ -237,18 +244,39 @@ def joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
     return whole
 
 
-def asked_to_leave() -> type:
-    """A manager that ends its kernel by the message for it. Jupyter's own interrupts it first, in
-    case it is busy; an idle one, as after a notebook, prints that as an error of its own."""
+def most_memory(process: int) -> int | None:
+    """The most bytes that a process held so far, where the system (Linux) says it."""
+    try:
+        found = re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(), re.M)
+    except OSError:
+        return None
+    return 1024 * int(found[1]) if found else None
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    # os.process_cpu_count came with Python 3.13, and macOS has no affinity to ask for
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def asked_to_leave(memory: list[int | None]) -> type:
+    """A manager that ends its kernel by the message for it, and notes in `memory` how much that
+    kernel held. Jupyter's own interrupts it first, in case it is busy; an idle one, as after a
+    notebook, prints that as an error of its own."""
     from jupyter_client.manager import AsyncKernelManager
 
     class Asked(AsyncKernelManager):
+        async def _async_shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
+            memory.append(most_memory(getattr(self.provisioner, "pid", 0) or 0))
+            await super()._async_shutdown_kernel(now=now, restart=restart)
+
         async def _async_interrupt_kernel(self) -> None:
             if not self.shutting_down:
                 await super()._async_interrupt_kernel()
 
         # What is public is bound to the other class's private one where it is made.
         interrupt_kernel = _async_interrupt_kernel  # type: ignore[assignment]
+        shutdown_kernel = _async_shutdown_kernel  # type: ignore[assignment]
 
     return Asked
 
@@ -259,7 +287,8 @@ def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
 
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.stem}.running.ipynb")  # a failed run changes nothing
-    started = time.perf_counter()
+    today, started = datetime.now(UTC).date(), time.perf_counter()
+    memory: list[int | None] = []
     try:
         papermill.execute_notebook(
             source,
@@ -269,18 +298,30 @@ def run(source: Path, target: Path, parameters: dict[str, object]) -> float:
             kernel_name="python3",
             language="python",
             progress_bar=False,
-            kernel_manager_class=asked_to_leave(),
+            kernel_manager_class=asked_to_leave(memory),
             extra_arguments=["--log-level=ERROR"],  # the kernel warns of its own transport
             execution_timeout=None if parameters.get("budget") else 120,
         )
+        seconds = time.perf_counter() - started
         notebook = nbformat.read(draft, as_version=4)
+        python = notebook.metadata.language_info.version  # the kernel's own word for it
         tidy(notebook)
-        notebook.metadata["heed"] = {"fingerprint": fingerprint(notebook)}
+        notebook.metadata["heed"] = {
+            "fingerprint": fingerprint(notebook),
+            "run": {
+                "date": today.isoformat(),
+                "seconds": round(seconds, 1),
+                "memory": memory[0] if memory else None,
+                "cores": cores(),
+                "python": python,
+                "torch": version("torch").partition("+")[0],
+            },
+        }
         nbformat.write(notebook, draft)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    return time.perf_counter() - started
+    return seconds
 
 
 def chapters(names: list[str]) -> list[Path]:

@@ -1,10 +1,15 @@
 """The fingerprint that ties a chapter to what it was run with."""
 
+import os
+import platform
+import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import nbformat
 import pytest
 import run_chapters
+import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 
@@ -178,6 +183,25 @@ def test_a_chapter_runs_in_place_and_leaves_nothing_of_the_run(tree: Path) -> No
     assert "papermill" not in ran.metadata
     assert not {"papermill", "execution"} & set(ran.cells[1].metadata)
     assert [file.name for file in tree.glob("*.ipynb")] == ["01_small.ipynb"]
+
+
+def test_a_run_says_when_where_and_what_it_took(tree: Path) -> None:
+    path, before = tree / "01_small.ipynb", datetime.now(UTC).date()
+    nbformat.write(new_notebook(cells=[new_code_cell("held = bytearray(300_000_000)")]), path)
+    seconds = run_chapters.run(path, path, {})
+    found = nbformat.read(path, as_version=4).metadata["heed"]["run"]
+    assert before <= date.fromisoformat(found["date"]) <= datetime.now(UTC).date()
+    assert found["seconds"] == pytest.approx(seconds, abs=0.06)
+    assert found["python"] == platform.python_version()
+    assert found["torch"] == torch.__version__.partition("+")[0]
+    assert 1 <= found["cores"] <= (os.cpu_count() or 1)
+    # the kernel's own memory, not this process's: the array counts, and little beside it
+    linux = sys.platform == "linux"
+    assert not linux or 300_000_000 < found["memory"] < 500_000_000
+
+
+def test_of_a_process_that_is_gone_no_memory_is_known() -> None:
+    assert run_chapters.most_memory(2**22 + 1) is None  # Linux gives no such number
 
 
 def test_printed_text_is_kept_in_one_piece() -> None:

@@ -9,6 +9,7 @@ import torch
 from heed.data.vocabulary import Vocabulary
 from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
+from heed.experiments.episodes import Recognises
 from heed.experiments.exactness import TranslatesExactly
 from heed.experiments.halves import ReadsHalves
 from heed.experiments.language import Reads
@@ -30,6 +31,7 @@ KNOWN = {
     Points: {},
     ReadsHalves: {},
     Paints: {},
+    Recognises: {},
     Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from heed.experiments.table import Experiment, find
@@ -14,6 +15,8 @@ from heed.experiments.tasks import Kind, Task, Trained
 from heed.experiments.trained import load
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
+WIDTH = 72
+"""Characters that a page shows of an output before it has to be moved."""
 
 
 class Source:
@@ -51,7 +54,7 @@ class Verdict:
         return self.right
 
     def __repr__(self) -> str:
-        return ("Right. " if self.right else "Not yet. ") + self.message
+        return fill(("Right. " if self.right else "Not yet. ") + self.message, WIDTH)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from heed.layers.addressing import Aim, content, interpolate, sharpen, shift, write
@@ -198,6 +199,7 @@ def melting(
         trail = drift(shifts, focus, slots=slots, steps=steps)
         axes.imshow(trail.numpy(), cmap="cividis", vmin=0.0, vmax=1.0, aspect="auto")
         axes.set_xlabel("slot")
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         _titled(axes, f"γ = {focus:g}")
         axes.spines[:].set_visible(False)
         last = trail[-1]

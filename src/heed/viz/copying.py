@@ -192,8 +192,8 @@ def trails(tape: Tape, run: Run) -> Picture:
 
 
 def _used(*weights: Float[Tensor, "_ slot"]) -> tuple[int, int]:
-    """The range of slots that some head was at, and one more to each side."""
-    at = torch.cat([each.amax(dim=0)[None] for each in weights]).amax(dim=0) >= 0.1
+    """The slots that some head was at with half of its weight, and one more to each side."""
+    at = torch.cat([each.amax(dim=0)[None] for each in weights]).amax(dim=0) >= 0.5
     places = at.nonzero()[:, 0].tolist() or [0]
     return max(0, places[0] - 1), min(len(at), places[-1] + 2)
 

@@ -24,20 +24,20 @@ BLENDING = Wiring(
     parts={
         "$d_i$": (0.0, 1.0),
         "$a^i$": (0.0, 2.1),
-        "$d'_i$": (1.15, 2.1),
-        "words": (2.3, 2.1),
+        r"$d^\prime_i$": (1.15, 2.1),
+        "words": (2.4, 2.1),
         "$e_1 … e_n$": (0.55, 3.2),
         "$E y_{i-1}$": (0.0, 0.0),
-        "$E y_i$": (2.3, 0.0),
+        "$E y_i$": (2.4, 0.0),
     },
     arrows=(
         Arrow(start="$d_i$", end="$a^i$", kind="path"),
-        Arrow(start="$a^i$", end="$d'_i$", number=1, kind="path"),
-        Arrow(start="$d'_i$", end="words", number=2, kind="path"),
+        Arrow(start="$a^i$", end=r"$d^\prime_i$", number=1, kind="path"),
+        Arrow(start=r"$d^\prime_i$", end="words", number=2, kind="path"),
         Arrow(start="words", end="$E y_i$", number=3, kind="fed"),
         Arrow(start="$d_i$", end="words"),
         Arrow(start="$e_1 … e_n$", end="$a^i$"),
-        Arrow(start="$e_1 … e_n$", end="$d'_i$"),
+        Arrow(start="$e_1 … e_n$", end=r"$d^\prime_i$"),
         Arrow(start="$E y_{i-1}$", end="$d_i$"),
     ),
 )
@@ -207,8 +207,10 @@ def learning(cards: Mapping[str, Card], *, least: float = 1e-3) -> Picture:
     told = []
     for (name, card), style in zip(cards.items(), STYLES, strict=False):
         look: dict[str, Any] = {"color": style["color"], "linestyle": style["linestyle"]}
-        seen, losses = [0.0], [least]
+        end = None
         for seed, (seen, losses) in problems_learnt(card).items():
+            if not seen:
+                continue  # stopped before its first look
             axes.plot(
                 seen,
                 [max(loss, least) for loss in losses],
@@ -221,9 +223,12 @@ def learning(cards: Mapping[str, Card], *, least: float = 1e-3) -> Picture:
                 f"{name}, seed {seed}: {losses[0]:.2g} nats a step after {seen[0]:.3g} thousand "
                 f"problems, {losses[-1]:.2g} after {seen[-1]:.3g} thousand"
             )
+            end = seen[-1], max(losses[-1], least)
+        if end is None:
+            continue
         axes.annotate(
             name,
-            (seen[-1], max(losses[-1], least)),
+            end,
             xytext=(6, 0),
             textcoords="offset points",
             color=style["color"],

@@ -127,6 +127,19 @@ TapeLab(
     TrainedMachine(model=machine, card=heed.load("lstmn_recall").card, folder=Path()), length=6
 )
 """,
+    """
+from heed.experiments.pointing import TrainedPointer
+from heed.labs import PointerLab
+from heed.models.pointer import PointerConfig, PointerNetwork
+def pointer(**options):
+    model = PointerNetwork(PointerConfig(d_hidden=16, **options)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter)
+    return TrainedPointer(model=model, card=heed.load("lstmn_recall").card, folder=Path())
+PointerLab(
+    {"a tour": pointer(rule="each_once"), "the hull": pointer(), "in order": pointer(d_input=1)}
+)
+""",
 )
 
 
@@ -173,6 +186,10 @@ DRAWING = """
       .filter((each) => each.checkVisibility()).map((each) => each.toDataURL()),
     [...root.querySelectorAll(".heed-twins-point")].map((each) => each.style.cssText),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
+    [...root.querySelectorAll(".heed-pointer-picture :is(path, .weight)")]
+      .map((each) => [each.getAttribute("d"), each.getAttribute("r")]),
+    [...root.querySelectorAll(".heed-pointer-picture .point")]
+      .map((each) => each.getAttribute("transform")),
     [...root.querySelectorAll(".heed-tape-grid td")]
       .map((each) => [each.className, each.textContent]),
   ]);

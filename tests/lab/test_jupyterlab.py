@@ -355,6 +355,34 @@ def test_the_tape_obeys(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_pointers_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "pointer")
+    root = tried.lab
+    point = root.locator(".heed-pointer-picture .point")
+    tried.changes("a point by mouse", lambda: haul(tried, point.nth(3)))
+    tried.changes("a point by key", lambda: key(tried, point.nth(2), "ArrowUp", "Shift+ArrowLeft"))
+    tried.changes("it is removed", lambda: key(tried, point.nth(2), "Delete"))
+    picture = root.locator(".heed-pointer-picture")
+    tried.changes("a tap", lambda: picture.click(position={"x": 60, "y": 60}))
+    tried.changes("one more", root.get_by_role("button", name="Add a point").click)
+    tried.changes("one less", root.get_by_role("button", name="Remove point").click)
+    step = root.get_by_label("Step", exact=True)
+    tried.changes("a step by mouse", lambda: tried.drag(step, 0.8))
+    tried.changes("a step by key", lambda: key(tried, step, "Home"))
+    tried.changes("it plays", root.get_by_role("button", name="Play").click)
+    key(tried, step, "End")  # that ends the play, too
+    count = root.get_by_role("slider", name="Points")
+    tried.changes("more points", lambda: key(tried, count, "End"))
+    tried.changes("fewer", lambda: tried.drag(count, 0.3))
+    tried.changes("another one", root.get_by_role("button", name="Another one").click)
+    tried.changes("nothing forbidden", root.get_by_label("Forbid what").click)
+    tried.changes("the right one hides", root.get_by_label("Show what is right").click)
+    tried.changes("the hull", root.get_by_label("the hull", exact=True).click)
+    tried.changes("sorted", root.get_by_label("in order", exact=True).click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
 def haul(tried: Tried, animal: Locator) -> None:
     """Drag an animal, or a dot, a little to the right and up."""
     animal.scroll_into_view_if_needed()
@@ -507,6 +535,15 @@ def tape_of_a_chapter(tried: Tried) -> None:
     tried.changes("hands off", tried.lab.get_by_role("button", name="Hands off").click)
 
 
+def pointer_of_a_chapter(tried: Tried) -> None:
+    point = tried.lab.locator(".heed-pointer-picture .point").nth(1)
+    tried.changes("a point by key", lambda: key(tried, point, "Shift+ArrowLeft"))
+    tried.changes("a point by mouse", lambda: haul(tried, point))
+    step = tried.lab.get_by_label("Step", exact=True)
+    tried.changes("a step", lambda: key(tried, step, "End"))
+    tried.changes("another one", tried.lab.get_by_role("button", name="Another one").click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -520,6 +557,7 @@ TRIALS = {
     "heed-picture": picture_of_a_chapter,
     "heed-twins": twins_of_a_chapter,
     "heed-tape": tape_of_a_chapter,
+    "heed-pointer": pointer_of_a_chapter,
 }
 
 

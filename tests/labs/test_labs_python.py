@@ -18,6 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from small_machines import untrained as small_machine
 from small_painters import untrained as small_painters
 from small_picture_models import untrained as small_captioners
+from small_pointers import untrained as small_pointers
 from small_readers import untrained
 
 import heed
@@ -32,6 +33,7 @@ from heed.labs import (
     MaskLab,
     PictureLab,
     PlaneLab,
+    PointerLab,
     PredictLab,
     ReadingLab,
     RivalsLab,
@@ -665,6 +667,7 @@ def every_lab(fixed: Trained, attended: Trained, text: str) -> list[Any]:
         PictureLab(dict(zip((text, "hard"), small_captioners(), strict=True))),
         TwinsLab(dict(zip((text, "b", "c"), small_painters(), strict=True)), {text: text}),
         TapeLab(small_machine()),
+        PointerLab(dict(zip((text, "b", "c"), small_pointers(), strict=True)), {text: text}),
     ]
 
 

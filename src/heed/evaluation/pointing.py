@@ -9,7 +9,7 @@ from torch import Tensor
 
 from heed.data.tours import polygon_areas, tour_lengths
 from heed.evaluation.decoding import answering
-from heed.models.pointer import PointerNetwork, Rule
+from heed.models.pointer import Rule
 from heed.models.translator import select
 
 
@@ -25,7 +25,7 @@ class Pointed:
 
 
 def point(
-    model: PointerNetwork,
+    model: Any,
     points: Float[Tensor, "batch point d"],
     *,
     width: int = 1,

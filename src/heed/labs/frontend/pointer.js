@@ -278,7 +278,15 @@ export function render({ model, el }) {
       h(
         "div",
         { class: "heed-pointer-two" },
-        h("div", { class: "heed-pointer-left" }, box, h("div", { class: "heed-pointer-foot" }, end, legend)),
+        h(
+          "div",
+          { class: "heed-pointer-left" },
+          box,
+          h("div", { class: "heed-pointer-foot" }, end, legend),
+          group(tell("count"), count.element, another.element),
+          h("div", { class: "heed-pointer-buttons" }, more.element, less.element, reset.element),
+          full,
+        ),
         h(
           "div",
           { class: "heed-pointer-right" },
@@ -287,9 +295,6 @@ export function render({ model, el }) {
           verdict,
           order,
           beyond,
-          group(tell("count"), count.element, another.element),
-          h("div", { class: "heed-pointer-buttons" }, more.element, less.element, reset.element),
-          full,
           h("div", { class: "heed-pointer-rule" }, masked.element, rule),
           width.element,
           best.element,
@@ -313,8 +318,13 @@ export function render({ model, el }) {
     return fits ? answer : null;
   }
 
-  const last = () => found()?.weights.length ?? get("step");
-  const stepNow = () => Math.max(1, Math.min(get("step"), last()));
+  function last() {
+    return found()?.weights.length ?? get("step");
+  }
+
+  function stepNow() {
+    return Math.max(1, Math.min(get("step"), last()));
+  }
 
   function draw() {
     el.firstChild.setAttribute("aria-busy", String(expecting(model, ASKED)));

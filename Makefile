@@ -95,7 +95,8 @@ book/_vendor/.stamp: package.json package-lock.json | $(STAMPS)/reader
 
 BOOK_SOURCES := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* chapters/*.ipynb) \
 	$(wildcard src/heed/labs/*.py src/heed/labs/frontend/*.* src/heed/labs/frontend/answers/*) \
-	$(wildcard data/trained/*/export.json)
+	$(wildcard data/trained/*/export.json data/trained/*/card.json) \
+	tools/book_status.py tools/run_chapters.py src/heed/experiments/table.py
 
 # --all: Sphinx does not notice a change of stylesheet or configuration by itself.
 _build/html/.stamp: $(BOOK_SOURCES) $(STAMPS)/reader book/_vendor/.stamp

@@ -1,5 +1,6 @@
 """The graphs of machines with a memory against PyTorch, and what an export of one says."""
 
+import copy
 import json
 import shutil
 from dataclasses import replace
@@ -83,12 +84,17 @@ def near(found, wanted, name):
 
 
 def same_steps(model, graph, inputs, hands):
-    """Each part of each step."""
-    ours, theirs = graph.start(len(inputs)), model.start(len(inputs))
+    """Each part of each step, from the model's own state: heads multiply what is rounded away."""
+    begin, state = graph.start(len(inputs)), model.start(len(inputs))
+    for part in ("memory", "reads", "reading", "writing"):
+        near(getattr(begin.heads, part), getattr(state.heads, part), part)
+    near(begin.h, state.h, "h")
+    near(begin.c, state.c, "c")
     for x in inputs.unbind(1):
         with torch.inference_mode():
-            theirs, wanted = model.step(theirs, x, hand=hands)
-        ours, found = graph.step(ours, x, hand=hands)
+            theirs, wanted = model.step(state, x, hand=hands)
+        ours, found = graph.step(state, x, hand=hands)
+        state = theirs
         near(found.logits, wanted.logits, "logits")
         for name in ("memory", "reads", "reading", "writing"):
             near(getattr(ours.heads, name), getattr(theirs.heads, name), name)
@@ -128,10 +134,13 @@ def test_a_run_of_forty_and_forty_steps_is_that_of_the_model(name):
     model = lively(CONFIGS[name])
     inputs = (torch.rand(2, 81, X) < 0.5).float()
     with torch.inference_mode():
-        wanted = model(inputs)
+        wanted, precise = model(inputs), copy.deepcopy(model).double()(inputs.double())
     found = exported(model)(inputs)
     for part in ("logits", "weights", "reads", "adds"):
-        torch.testing.assert_close(getattr(found, part), getattr(wanted, part), atol=1e-4, rtol=0)
+        theirs = getattr(wanted, part)
+        bar = max(1e-4, 3 * float((theirs - getattr(precise, part)).abs().max()))
+        assert bar < 0.01
+        torch.testing.assert_close(getattr(found, part), theirs, atol=bar, rtol=0)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -175,7 +184,7 @@ def test_an_export_says_what_it_is_and_answers_as_the_model_does(trained, row):
     assert set(manifest["files"]) == {"start.onnx", "step.onnx"}
     state = {"memory", "reads", "reading", "writing"}
     state |= {"h", "c"} if trained.model.config.controller == "lstm" else set()
-    assert manifest["start"] == {name: name for name in state}
+    assert manifest["start"] == {name: f"first_{name}" for name in state}
     parity = manifest["parity"]
     assert parity["words"] >= WORDS
     assert {1, 81} & set(parity["lengths"]) == {81}

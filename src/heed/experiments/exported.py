@@ -27,7 +27,7 @@ from heed.experiments.graphs import (
     family_of,
 )
 from heed.experiments.graphs.lstmn import Begin
-from heed.experiments.graphs.ntm import COMMANDS
+from heed.experiments.graphs.ntm import COMMANDS, FIRST
 from heed.experiments.manifest import read_manifest
 from heed.layers.addressing import Aim
 from heed.models.lstmn import LanguageOutput
@@ -386,13 +386,17 @@ class ExportedMachine:
 
     def begins(self) -> dict[str, Any]:
         """For each field of the state the output of the first graph that it begins with."""
-        return {each.name: each.name for each in self.first.runtime.get_outputs()}
+        outputs = [each.name for each in self.first.runtime.get_outputs()]
+        return {name.removeprefix(FIRST.format("")): name for name in outputs}
 
     def start(self, batch: int) -> NTMState:
         """What every sequence begins with."""
         found = self.first({})
         return self._state(
-            {name: each.expand(batch, *each.shape[1:]) for name, each in found.items()}
+            {
+                name: found[first].expand(batch, *found[first].shape[1:])
+                for name, first in self.begins().items()
+            }
         )
 
     def step(

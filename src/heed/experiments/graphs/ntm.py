@@ -17,6 +17,9 @@ from heed.models.ntm import EMPTY, NTMConfig
 COMMANDS = ("strength", "gate", "shifts", "focus")
 """β, g, s and γ: what a hand can take over."""
 
+FIRST = "first_{}"
+"""What a field of the state is called before the first step; a learned one bears its name."""
+
 
 def state(config: NTMConfig) -> dict[str, list[int]]:
     """The fields of an ``NTMState`` and of the ``MemoryState`` in it, and the size of each for one
@@ -50,8 +53,8 @@ def start(config: NTMConfig, parameters: Mapping[str, Stored]) -> Graph:
                 here[:, 0] = 1.0
             first[name] = g.constant(here)
     for name, size in sizes.items():
-        g("Unsqueeze", first[name], g.constant([0], "int64"), name=name)
-        g.gives(name, "float32", 1, *size)
+        g("Unsqueeze", first[name], g.constant([0], "int64"), name=FIRST.format(name))
+        g.gives(FIRST.format(name), "float32", 1, *size)
     return g
 
 

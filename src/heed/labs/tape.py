@@ -1,6 +1,6 @@
 """Paint bits on a tape, let a machine with a memory copy them, and take its heads in hand."""
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -27,7 +27,8 @@ LONGEST = 40
 """Vectors of a pattern: twice as many as in training."""
 LARGEST = 50.0
 """β and γ by hand, at most."""
-HEADS = ("write", "read")
+HEADS = {"write": "writing", "read": "reading"}
+"""What a reader calls the heads, and what the answer calls where they were."""
 RANGES = {
     "strength": (0.0, LARGEST),
     "gate": (0.0, 1.0),
@@ -180,22 +181,24 @@ class TapeLab(Lab):
         labels = [str(i) for i in range(1, steps + 1)]
         slots = [str(i) for i in range(found.reading.shape[1])]
         weights = torch.stack([found.writing, found.reading])
-        return answer, AttentionTrace.of("tape", weights, query=labels, key=slots, heads=HEADS)
+        return answer, AttentionTrace.of(
+            "tape", weights, query=labels, key=slots, heads=tuple(HEADS)
+        )
 
     # ------------------------------------------------------------------ without JavaScript
 
     def drawn(self) -> str:
         say, answer = drawing.sayer(self.strings), self.answer
-        pattern = np.array([[float(bit) for bit in vector] for vector in self.pattern]).T
+        pattern = np.array([[float(bit) for bit in each] for each in answer["asked"]["pattern"]]).T
         said = np.array([[bit or 0 for bit in row] for row in answer["said"]]).T
         # Most slots are never used; a head may well begin on the last ones, for a moment.
-        used = np.flatnonzero((self.trace.weights >= 0.5).any(axis=(0, 1)))
+        trails = {head: self._trail(part) for head, part in HEADS.items()}
+        used = np.flatnonzero((np.stack([*trails.values()]) >= 0.5).any(axis=(0, 1)))
         rows = int(used.max()) + 2 if used.size else None
         pictures = {
             "input": shaded(pattern),
             "output": shaded(said),
-            "trail.write": shaded(self.trace.weights[0, :, :rows].T),
-            "trail.read": shaded(self.trace.weights[1, :, :rows].T),
+            **{f"trail.{head}": shaded(trail[:, :rows].T) for head, trail in trails.items()},
         }
         figures = [
             drawing.tag(
@@ -214,22 +217,27 @@ class TapeLab(Lab):
         return drawing.sheet(
             drawing.tag("div", *figures, class_="heed-tape-strip"),
             drawing.tag("p", escape(result(say, answer)), class_="heed-says"),
-            self._table(say),
+            self._table(say, [*trails.values()]),
             kind="tape",
         )
 
-    def _table(self, say: drawing.Say) -> str:
+    def _trail(self, part: str) -> Float[np.ndarray, "step slot"]:
+        """Where a head was, as far as the bytes of the answer say."""
+        content = np.frombuffer(b64decode(self.answer[part]), np.uint8)
+        return content.reshape(-1, self.sizes["slots"]) / 255
+
+    def _table(self, say: drawing.Say, trails: Sequence[Float[np.ndarray, "step slot"]]) -> str:
         heads = ("step", "what", "writes", "weight", "reads", "weight")
-        rows = []
-        for i, label in enumerate(self.trace.query.labels):
-            cells = [phase(say, i, len(self.pattern))]
-            for weights in self.trace.weights[:, i]:
-                slot = int(weights.argmax())
-                cells += [str(slot), drawing.share(float(weights[slot]))]
+        rows, length = [], len(self.answer["asked"]["pattern"])
+        for i in range(2 * length + 1):
+            cells = [phase(say, i, length)]
+            for trail in trails:
+                slot = int(trail[i].argmax())
+                cells += [str(slot), drawing.share(float(trail[i, slot]))]
             rows.append(
                 drawing.tag(
                     "tr",
-                    drawing.tag("th", label, scope="row"),
+                    drawing.tag("th", str(i + 1), scope="row"),
                     *(drawing.tag("td", escape(cell)) for cell in cells),
                 )
             )

@@ -85,7 +85,8 @@ def near(found, wanted, name):
 
 def same_steps(model, graph, inputs, hands):
     """Each part of each step, from the model's own state: heads multiply what is rounded away."""
-    begin, state = graph.start(len(inputs)), model.start(len(inputs))
+    with torch.inference_mode():
+        begin, state = graph.start(len(inputs)), model.start(len(inputs))
     for part in ("memory", "reads", "reading", "writing"):
         near(getattr(begin.heads, part), getattr(state.heads, part), part)
     near(begin.h, state.h, "h")

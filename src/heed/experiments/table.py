@@ -557,6 +557,16 @@ def sat_hard() -> Experiment:
     )
 
 
+def sat_soft_french() -> Experiment:
+    """The same pictures, told in French: the animal is named before its colour."""
+    return replace(
+        sat_soft(),
+        name="sat_soft_french",
+        title="Show, attend and tell: the same pictures, looked at softly and told in French",
+        data=SceneData(language="fr"),
+    )
+
+
 ON_TAPES = TrainConfig(steps=6_250, batch_size=16, lr=3e-3, warmup=200)
 """The 100,000 sequences within which the paper's machine has learnt to copy."""
 
@@ -1109,6 +1119,7 @@ EXPERIMENTS = table(
     lstm_prose(),
     sat_soft(),
     sat_hard(),
+    sat_soft_french(),
     reader_twins(),
     sagan_twins(),
     dcgan_twins(),

@@ -357,6 +357,24 @@ def export_command(name: Name, tatoeba: Tatoeba = None, threads: Threads = 1) ->
 
 
 @app.command()
+def bandits(
+    arms: Annotated[int, typer.Option("--arms", min=2)] = 5,
+    pulls: Annotated[int, typer.Option("--pulls", min=2, max=200)] = 100,
+    count: Annotated[int, typer.Option("--bandits", min=2, help="how many are played")] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+) -> None:
+    """What players whose rule is known get of bandits: Gittins, Thompson, greedy and others."""
+    from heed.data.bandits import BanditData
+    from heed.evaluation.bandits import scores
+
+    note(f"{count:,} bandits of {arms} arms and {pulls} pulls, all players with the same luck …")
+    data = BanditData(arms=arms, pulls=pulls, held_out=count, seed=seed)
+    typer.echo(f"{'player':12} reward, standard error")
+    for name, score in scores(data.held_out_bandits(1, count), seed=seed).items():
+        typer.echo(f"{name:12} {score}")
+
+
+@app.command()
 def fetch(
     corpus: Annotated[str, typer.Argument(help="tatoeba")],
     to: Annotated[Path | None, typer.Option("--to", help="folder to put it in")] = None,

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from heed.data.vocabulary import Vocabulary
+from heed.experiments.bandits import Plays
 from heed.experiments.captioning import Describes
 from heed.experiments.cards import Card, CardError, first_difference, jsonable, numbers
 from heed.experiments.episodes import Recognises
@@ -32,6 +33,7 @@ KNOWN = {
     ReadsHalves: {},
     Paints: {},
     Recognises: {},
+    Plays: {},
     Describes: {"vocabulary": WORDS, "language": "en"},
 }
 """What the files beside the weights may say, for each kind of task in the table."""

@@ -75,8 +75,8 @@ def gittins_indices(pulls: int, grid: int = GRID) -> Float[Tensor, "left wins lo
         V_n = max(n λ, go_n)
 
     and ν is where go_n = n λ, between two payments on a line. States that cannot be reached within
-    ``pulls`` are NaN. With one unknown arm and a safe one, to follow ν is optimal; with more unknown
-    arms it is very nearly so (with an endless, discounted future it would be optimal).
+    ``pulls`` are NaN. With one unknown arm and a safe one, to follow ν is optimal; with more
+    unknown arms it is very nearly so (with an endless, discounted future it would be optimal).
     """
     payments = torch.linspace(0, 1, grid, dtype=torch.double)
     table = torch.full((pulls + 1,) * 3, math.nan, dtype=torch.double)

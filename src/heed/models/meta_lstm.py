@@ -70,7 +70,7 @@ class LSTMPolicyConfig:
     arms: int = 5
     pulls: int = 100
     d_input: int = 32
-    d_hidden: int = 128
+    d_hidden: int = 177
 
     def __post_init__(self) -> None:
         check_bandit(self.arms, self.pulls)

@@ -43,6 +43,8 @@ help:
 	@echo 'make export NAME=...    make of it what the pages run (ONNX)'
 	@echo 'make lab                open the chapters in JupyterLab'
 	@echo 'make bench              time and memory of each chapter, weight of each page'
+	@echo 'make offline            one zip of everything, to read without a network'
+	@echo 'make links              try every link that leads out of the book (needs a network)'
 	@echo 'make lint               ruff and pyright'
 	@echo 'make format             let ruff mend what it can'
 	@echo 'make binder             check .binder/ with repo2docker, without Docker'
@@ -112,6 +114,14 @@ book: html
 ifeq ($(SERVE),1)
 	@HEED_MAKE=1 $(PY) -m heed serve --port $(PORT)
 endif
+
+.PHONY: offline links
+offline: html
+	@$(PY) tools/offline.py _build/html _build/attention-book.zip
+
+# Into a folder of its own: Jupyter Book would put the report among the pages.
+links: $(STAMPS)/reader book/_vendor/.stamp
+	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --keep-going --quiet
 
 .PHONY: lab
 lab: $(STAMPS)/reader

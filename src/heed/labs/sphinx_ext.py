@@ -1,10 +1,14 @@
 """What the static pages need of Sphinx beyond its settings. Each part mends one thing."""
 
+import re
 from base64 import b64encode
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -60,6 +64,53 @@ def pictures_that_scroll(
         context["body"] = context["body"].replace(box, f'{box} tabindex="0"')
 
 
+class Meanings:
+    """A link to the glossary says what the word means when a mouse rests on it. A keyboard or a
+    finger follows the link."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+
+    def put(self, app: Sphinx, doctree: nodes.document, docname: str) -> None:
+        """Give each link of a page the meaning as its title."""
+        self._found = self._found or dict(definitions(app))
+        for link in doctree.findall(nodes.reference):
+            place = link.get("refid") or str(link.get("refuri", "")).partition("#")[2]
+            if place in self._found:
+                link["reftitle"] = self._found[place]
+
+
+def definitions(app: Sphinx) -> Iterator[tuple[str, str]]:
+    """The place of each term in a glossary, as in term-query, and what it means."""
+    objects = app.env.get_domain("std").get_objects()
+    for docname in sorted({place for _, _, kind, place, _, _ in objects if kind == "term"}):
+        for item in app.env.get_doctree(docname).findall(nodes.definition_list_item):
+            meaning = plainly(next(item.findall(nodes.paragraph)))
+            for term in item.findall(nodes.term):
+                yield from ((place, meaning) for place in term["ids"])
+
+
+def plainly(paragraph: nodes.paragraph) -> str:
+    """The first sentence of a definition without marks: no citations, formulas as one would type
+    them."""
+    copy = paragraph.deepcopy()
+    for mark in list(copy.findall(pending_xref)):
+        if mark.get("refdomain") == "cite":
+            mark.parent.remove(mark)
+    for formula in list(copy.findall(nodes.math)):
+        typed = formula.astext()
+        for tex, letter in (
+            (r"^\top", "ᵀ"),
+            (r"\sum", "Σ"),
+            (r"\tilde h", "h\u0303"),
+            (r"\log", "log "),
+        ):
+            typed = typed.replace(tex, letter)
+        formula.replace_self(nodes.Text(re.sub(r"[\\{}]", "", typed)))
+    text = re.sub(r"\s+([.,;:])", r"\1", " ".join(copy.astext().split()))
+    return re.split(r"(?<=[.?!])\s", text, maxsplit=1)[0]
+
+
 def front_door(app: Sphinx, exception: Exception | None) -> None:
     """index.html leads on to the first page, which lies in a folder. Jupyter Book would write a
     bare redirect, and a browser that finds no icon named there asks the host's root for one. The
@@ -106,6 +157,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", without_widget_state, priority=900)
     app.connect("html-page-context", list_of_references)
     app.connect("html-page-context", pictures_that_scroll)
+    app.connect("doctree-resolved", Meanings().put)
     # Before sphinx_external_toc, which writes its redirect only where there is no index.html yet.
     app.connect("build-finished", front_door, priority=100)
     app.connect("build-finished", icons_from_the_font)

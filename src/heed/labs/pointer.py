@@ -252,7 +252,7 @@ def judged(
     fault = _fault(task, points, order, finished)
     if task == "tour":
         worth["exact"] = n <= MOST_EXACT
-        right = (shortest_tours if worth["exact"] else good_tours)(places[None])
+        right = (shortest_tours if worth["exact"] else good_tours)(places.float()[None])
         worth["right"], worth["best"] = right[0].tolist(), tour_lengths(places[None], right).item()
         if not fault:
             length = tour_lengths(places[None], torch.tensor([list(order)])).item()

@@ -257,4 +257,5 @@ def test_what_is_compared_is_run_with_and_without_hands(row):
 def test_tapes_of_two_sizes_are_compared_too():
     trial = Runs(Answering(RepeatTapes(bits=2, lengths=(1, 3), repeats=(1, 3), tests=((3, 3),))))
     assert len(trial.tapes) >= 9
-    assert sum(tape.bits * len(tape.inputs) for tape in trial.tapes) >= WORDS
+    steps = sum(int(tape.scored.sum()) * len(tape.inputs) for tape in trial.tapes)
+    assert steps * len(trial.HANDS) >= WORDS

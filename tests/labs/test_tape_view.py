@@ -34,6 +34,7 @@ from heed.labs.tape import LONGEST, drawn_bits, run, shares, told
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Answers)]
 CLOSE = 1e-4
 SLOTS, WIDE, LENGTH = 12, 5, 6
+FAR = (-1.0, -0.5, 0.0, 0.25, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +83,9 @@ def test_patterns_are_coins_and_a_longer_one_begins_as_a_shorter_one():
 
 
 def test_a_shift_between_two_slots_is_shared_by_both():
-    assert shares(-1) == (1, 0, 0)
-    assert shares(0) == (0, 1, 0)
-    assert shares(1) == (0, 0, 1)
+    assert shares(-1.0) == (1, 0, 0)
+    assert shares(0.0) == (0, 1, 0)
+    assert shares(1.0) == (0, 0, 1)
     assert shares(0.25) == (0, 0.75, 0.25)
     assert shares(-0.5) == (0.5, 0.5, 0)
 
@@ -313,10 +314,10 @@ def test_the_page_draws_the_same_patterns_and_finds_the_used_slots(bench: Page):
             given.far.map(shares),
             inputsOf(["010", "110"]),
         ];""",
-        {"cases": cases, "far": [-1, -0.5, 0, 0.25, 1]},
+        {"cases": cases, "far": FAR},
     )
     assert found[0] == [drawn_bits(*case) for case in cases]
-    assert found[1] == [[*shares(far)] for far in (-1, -0.5, 0, 0.25, 1)]
+    assert found[1] == [[*shares(far)] for far in FAR]
     assert found[2] == inputs_of(["010", "110"]).tolist()
 
     def used(*slots: int) -> Any:

@@ -352,9 +352,13 @@ class Runs:
     def __init__(self, task: Answering, *, each: int = 2) -> None:
         data = task.data
         self.tapes = [data.held_out_tape(700, each, sizes) for sizes in data.tested]
-        while sum(tape.bits * each for tape in self.tapes) < WORDS or len(self.tapes) < 9:
+        while len(self.tapes) < 9 or self._steps() * each * len(self.HANDS) < WORDS:
             self.tapes.append(data.held_out_tape(700 + len(self.tapes), each))
         self.lengths = [len(row) for tape in self.tapes for row in tape.inputs]
+
+    def _steps(self) -> int:
+        """How many steps of all tapes count."""
+        return sum(int(tape.scored.sum()) for tape in self.tapes)
 
     def together(self, model: Any) -> Answers:
         return self._ran(model, self.tapes)

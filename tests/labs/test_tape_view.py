@@ -278,8 +278,8 @@ def test_without_a_script_there_are_pictures_a_line_and_a_table(lab):
     assert cells[0][0] == "vector 1 comes in"
     assert cells[LENGTH][0] == "the mark"
     assert cells[-1][0] == f"vector {LENGTH} is due"
-    for place, head in ((1, 0), (3, 1)):
-        slots = lab.trace.weights[head].argmax(axis=1)
+    for place, part in ((1, "writing"), (3, "reading")):
+        slots = unpacked(answer[part], 2 * LENGTH + 1, SLOTS).argmax(axis=1)
         assert [row[place] for row in cells] == [str(slot) for slot in slots]
 
 

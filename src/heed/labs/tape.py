@@ -105,9 +105,7 @@ class TapeLab(Lab):
     def _pattern(self, proposal: Mapping[str, Any]) -> list[str]:
         pattern, bits = proposal["value"], self._config.d_output
         if not 1 <= len(pattern) <= LONGEST:
-            raise traitlets.TraitError(
-                f"{len(pattern)} vectors, but from 1 to {LONGEST} can be run"
-            )
+            raise traitlets.TraitError(f"{len(pattern)} vectors: there must be 1 to {LONGEST}")
         for vector in pattern:
             if len(vector) != bits or set(vector) - {"0", "1"}:
                 raise traitlets.TraitError(
@@ -190,7 +188,7 @@ class TapeLab(Lab):
     def drawn(self) -> str:
         say, answer = drawing.sayer(self.strings), self.answer
         pattern = np.array([[float(bit) for bit in each] for each in answer["asked"]["pattern"]]).T
-        said = np.array([[bit or 0 for bit in row] for row in answer["said"]]).T
+        said = np.array([[float(p or 0) for p in row] for row in answer["said"]]).T
         # Most slots are never used; a head may well begin on the last ones, for a moment.
         trails = {head: self._trail(part) for head, part in HEADS.items()}
         used = np.flatnonzero((np.stack([*trails.values()]) >= 0.5).any(axis=(0, 1)))

@@ -115,7 +115,8 @@ def test_tours_are_judged_by_the_best_of_all():
     best, worst = min(ways, key=length), max(ways, key=length)
     worth = judged("tour", points, best[::-1], finished=True)
     assert worth["alike"] is worth["valid"] is worth["exact"] is True
-    assert worth["best"] == worth["length"] == pytest.approx(length(best))
+    assert worth["best"] == pytest.approx(length(best))
+    assert worth["length"] == pytest.approx(length(best))
     worth = judged("tour", points, worst, finished=True)
     assert worth["ratio"] == pytest.approx(length(worst) / length(best))
     assert not worth["alike"]
@@ -282,7 +283,7 @@ def same_worth(found: dict[str, Any], wanted: dict[str, Any]) -> None:
         if name in ("length", "best", "ratio", "covered") and value is not None:
             assert found[name] == pytest.approx(value, abs=CLOSE), name
         elif name == "right" and wanted["task"] == "tour":
-            assert sorted(found[name]) == sorted(value)
+            assert sorted(found[name]) == sorted(value or [])
         else:
             assert found[name] == value, name
 
@@ -315,7 +316,7 @@ def test_the_page_judges_as_the_kernel_does(bench: Page):
         wanted = judged(**case)
         same_worth(worth, wanted)
         faults.add(wanted["fault"])
-        clear = case["points"] is not grid and case["task"] == "tour"
+        clear = case["points"] not in (grid, flat) and case["task"] == "tour"
         if clear:  # only one tour is the shortest
             assert worth["right"] == wanted["right"]
     assert faults == {"", "unfinished", "twice", "left", "few", "cross"}

@@ -70,6 +70,12 @@ def test_a_sorted_row_is_named_by_its_number_and_the_end_by_its_sign():
     assert ">0.52<" in shown.svg
 
 
+def test_what_is_all_but_certain_is_written_as_one():
+    shown = sorting(torch.tensor([0.52, 0.07, 0.88]), an_answer([1, 0, 2], 3, sure=0.997))
+    assert ">1</text>" in shown.svg
+    assert ">.00<" not in shown.svg
+
+
 def test_an_answer_that_never_ends_has_no_end_in_the_picture():
     shown = sorting(torch.tensor([0.5, 0.1]), an_answer([1, 1, 0], 2, finished=False))
     assert "'⇐'" not in shown.alt

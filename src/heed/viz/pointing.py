@@ -19,12 +19,12 @@ from heed.viz.paths import Arrow, Wiring
 
 BLENDING = Wiring(
     name="Bahdanau: blend, then name",
-    said="the state d of i asks the encoder's e, the weights a mix them to d-prime, from that and "
+    said="the state d of i asks the encoder's e, the weights a mix them to c of i, from that and "
     "the state one of the words is named, and the word's vector E y is fed to the next step",
     parts={
         "$d_i$": (0.0, 1.0),
         "$a^i$": (0.0, 2.1),
-        r"$d^\prime_i$": (1.15, 2.1),
+        "$c_i$": (1.15, 2.1),
         "words": (2.4, 2.1),
         "$e_1 … e_n$": (0.55, 3.2),
         "$E y_{i-1}$": (0.0, 0.0),
@@ -32,17 +32,17 @@ BLENDING = Wiring(
     },
     arrows=(
         Arrow(start="$d_i$", end="$a^i$", kind="path"),
-        Arrow(start="$a^i$", end=r"$d^\prime_i$", number=1, kind="path"),
-        Arrow(start=r"$d^\prime_i$", end="words", number=2, kind="path"),
+        Arrow(start="$a^i$", end="$c_i$", number=1, kind="path"),
+        Arrow(start="$c_i$", end="words", number=2, kind="path"),
         Arrow(start="words", end="$E y_i$", number=3, kind="fed"),
         Arrow(start="$d_i$", end="words"),
         Arrow(start="$e_1 … e_n$", end="$a^i$"),
-        Arrow(start="$e_1 … e_n$", end=r"$d^\prime_i$"),
+        Arrow(start="$e_1 … e_n$", end="$c_i$"),
         Arrow(start="$E y_{i-1}$", end="$d_i$"),
     ),
 )
-"""In the letters of Vinyals et al. (2015, section 2.2). In chapter 3 the state that asks is the
-one before the step."""
+"""In the letters of Vinyals et al. (2015, section 2.2), but c_i for what they call d'_i. In chapter
+3 the state that asks is the one before the step."""
 
 POINTING = Wiring(
     name="Vinyals: point",
@@ -74,9 +74,13 @@ def sorting(numbers: Float[Tensor, " point"], answer: Answer) -> Picture:
     """The distribution of each step over the numbers, in the order in which they were read."""
     names = [f"{number:.2f}" for number in numbers.tolist()]
     steps = [*(names[at] for at in answer.order), *["⇐"] * answer.finished]
+    weights = torch.from_numpy(answer.trace.weights[0].copy())
+    # What is 1 to two digits is drawn as 1: the map writes ".00" for 0.997.
+    sure = weights.amax(dim=1) >= 0.995
+    weights[sure] = torch.nn.functional.one_hot(weights[sure].argmax(dim=1), len(names) + 1).float()
     trace = AttentionTrace.of(
         "pointer",
-        torch.from_numpy(answer.trace.weights[0]),
+        weights,
         query=[f"{step}. {name}" for step, name in enumerate(steps, 1)],
         key=["⇐", *names],
         heads=("pointer",),

@@ -364,14 +364,15 @@ def bandits(
     seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
 ) -> None:
     """What players whose rule is known get of bandits: Gittins, Thompson, greedy and others."""
-    from heed.data.bandits import BanditData
-    from heed.evaluation.bandits import scores
+    with one_clear_line():
+        from heed.data.bandits import BanditData
+        from heed.evaluation.bandits import scores
 
-    note(f"{count:,} bandits of {arms} arms and {pulls} pulls, all players with the same luck …")
-    data = BanditData(arms=arms, pulls=pulls, held_out=count, seed=seed)
-    typer.echo(f"{'player':12} reward, standard error")
-    for name, score in scores(data.held_out_bandits(1, count), seed=seed).items():
-        typer.echo(f"{name:12} {score}")
+        note(f"{count:,} bandits, {arms} arms, {pulls} pulls, the same luck for all players …")
+        data = BanditData(arms=arms, pulls=pulls, held_out=count, seed=seed)
+        typer.echo(f"{'player':12} reward, standard error")
+        for name, score in scores(data.held_out_bandits(1, count), seed=seed).items():
+            typer.echo(f"{name:12} {score}")
 
 
 @app.command()

@@ -1,12 +1,14 @@
 """Episodes: nothing can be known of them beforehand, and everything needed is in them."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from heed.data.episodes import NONE, EpisodeData, drawn
 from heed.data.glyphs import glyphs
 
-DATA = EpisodeData(ways=3, shots=2, drawings=4)
+DATA = EpisodeData(ways=3, shots=2, drawings=4, tests=(1, 2))
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -91,11 +93,31 @@ def test_in_training_a_quarter_turn_makes_another_class(monkeypatch):
 VALID = glyphs().numbers("valid")
 
 
+def test_labels_may_follow_the_characters_order_but_not_when_it_is_measured():
+    fault = replace(DATA, permuted=False)
+    for each in fault.draw(20, "valid", generator()).glyphs.tolist():
+        assert each == sorted(each)
+    held_out = fault.held_out_episodes("valid", 20, 2)
+    assert torch.equal(held_out.glyphs, DATA.held_out_episodes("valid", 20, 2).glyphs)
+    assert torch.equal(held_out.pictures, DATA.held_out_episodes("valid", 20, 2).pictures)
+    assert any(each != sorted(each) for each in held_out.glyphs.tolist())
+
+
+def test_some_episodes_are_those_among_all(episodes):
+    some = episodes.rows(slice(3, 5))
+    assert torch.equal(some.pictures, episodes.pictures[3:5])
+    assert torch.equal(some.glyphs, episodes.glyphs[3:5])
+    assert torch.equal(some.asked, episodes.asked[3:5])
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"ways": 1}, r"^ways=1 and shots=5: there must be"),
         ({"shots": 0}, r"^ways=5 and shots=0"),
+        ({"tests": (1, 6)}, r"^tests=\(1, 6\), but training has never more than 5 shots$"),
+        ({"tests": ()}, r"^tests=\(\) of held_out=1000 episodes: at least one"),
+        ({"held_out": 0}, r"^tests=\(1, 5\) of held_out=0 episodes"),
         ({"drawings": 5}, r"^drawings=5 leave none to ask about after 5 shots$"),
     ],
 )

@@ -96,6 +96,36 @@ def test_attention_is_pytorchs_with_x_beside_it():
     assert out.weights[:, 0].tolist() == [[1.0] + [0.0] * (T - 1)] * B
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        TemporalBlock(d_input=D, steps=T, filters=2),
+        TemporalBlock(d_input=D, steps=T, filters=2, kind="as_printed"),
+        AttentionBlock(d_input=D, d_key=4, d_value=5),
+    ],
+    ids=["convolutions", "as printed", "attention"],
+)
+def test_a_step_at_a_time_gives_what_all_at_once_gives(block):
+    block, x = shaken(block), sequence()
+    whole, kept = block(x), block.start(B)
+    for t in range(T):
+        kept, out = block.step(kept, x[:, t : t + 1])
+        if isinstance(out, torch.Tensor):
+            assert_close(out[:, 0], whole[:, t], rtol=0, atol=1e-12)
+        else:
+            assert_close(out.x[:, 0], whole.x[:, t], rtol=0, atol=1e-12)
+            assert_close(out.weights[:, 0], whole.weights[:, t, : t + 1], rtol=0, atol=1e-12)
+
+
+def test_steps_that_fill_up_a_batch_take_no_share_of_a_softmax_over_queries():
+    block = shaken(AttentionBlock(d_input=D, d_key=4, d_value=4, over="queries"))
+    x, there = sequence(), torch.ones(B, T, dtype=torch.bool)
+    there[0, 6:] = False
+    out = block(x, there=there)
+    assert_close(out.weights[:1, :6, :6], block(x[:1, :6]).weights, rtol=0, atol=1e-12)
+    assert_close(out.weights[1], block(x).weights[1], rtol=0, atol=1e-12)
+
+
 def test_a_softmax_over_queries_lets_what_comes_later_in():
     block = shaken(AttentionBlock(d_input=D, d_key=4, d_value=4, over="queries"))
     x = sequence()
@@ -117,3 +147,5 @@ def test_what_cannot_be_is_refused(monkeypatch):
         dilations(4, "odd")
     with pytest.raises(ValueError, match=r"^over='all' is none of keys, queries$"):
         AttentionBlock(d_input=D, d_key=2, d_value=2, over="all")
+    with pytest.raises(ValueError, match=r"^over='queries': where a step looks depends"):
+        AttentionBlock(d_input=D, d_key=2, d_value=2, over="queries").start(1)

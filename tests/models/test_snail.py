@@ -47,6 +47,14 @@ def test_a_short_episode_is_answered_as_if_it_stood_alone():
     assert_close(together[1:], alone, rtol=0, atol=1e-5)
 
 
+def test_a_softmax_over_queries_does_not_count_what_fills_up_a_batch():
+    model = SNAIL(replace(SMALL, over="queries")).eval()
+    pictures, labels = episodes()
+    together = model(pictures, labels, torch.tensor([7, 4])).at(torch.tensor([6, 3]))
+    alone = model(pictures[1:, :4], labels[1:, :4]).at(torch.tensor([3]))
+    assert_close(together[1:], alone, rtol=0, atol=1e-5)
+
+
 def test_what_follows_an_episode_does_not_reach_the_batch_norm():
     pictures, labels = episodes()
     wild = pictures.clone()

@@ -21,6 +21,8 @@ from heed.training.policy import Played, PolicyTrainConfig, play, regret, train_
 WATCHED = 4
 VALID = 500
 AT_ONCE = 1_000
+EVERY = 5
+"""Of the pulls, maps over training keep every fifth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,19 +170,21 @@ class Playing:
         return [{"p": [round(p, 3) for p in each]} for each in self.watched.p.tolist()]
 
     def maps(self, model: Any) -> list[Bytes]:
-        """Where each pull looked on each of them, in the last attention block, when the likeliest
-        arm is pulled. Key 0 is the beginning, key t what pull t paid. Empty without attention."""
+        """Where every fifth pull looked on each of them, in the last attention block, when the
+        likeliest arm is pulled. Key 0 is the beginning, key t what pull t paid. Empty without
+        attention."""
         played = played_by(model, self.watched, likeliest=True)
         with answering(model):
             looks = model(played.actions, played.rewards).weights
-        return (
-            [quantise(each.float().numpy()) for each in list(looks.values())[-1]] if looks else []
-        )
+        if not looks:
+            return []
+        last = list(looks.values())[-1][:, EVERY - 1 :: EVERY]
+        return [quantise(each.float().numpy()) for each in last]
 
     def says(self, model: Any) -> list[str]:
-        """The arms that it pulls, one digit each."""
+        """The arms that it pulls, from 0 on."""
         played = played_by(model, self.watched, likeliest=True)
-        return ["".join(map(str, each)) for each in played.actions.tolist()]
+        return [" ".join(map(str, each)) for each in played.actions.tolist()]
 
     def evaluate(self, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """reward: of a whole bandit, arms drawn as the policy says; error: its standard error

@@ -199,7 +199,7 @@ class Recognising:
         """Groups by the number of shots, on scripts that training never had.
 
         accuracy: and interval, half the width of its 95 % interval over episodes
-        seen: the same accuracy on new episodes of the training's characters, unturned
+        seen: the same accuracy on the training's own drawings, unturned, in new episodes
         look_right: the share of its look that the step that asks gives to the pictures of the
             right class, for each attention block: ``look_right.5.attention 3``; chance is one of
             ``ways``, and less where it looks at itself

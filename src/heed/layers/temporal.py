@@ -186,8 +186,8 @@ class AttentionBlock(nn.Module):
         *,
         there: Bool[Tensor, "batch step"] | None = None,
     ) -> Remembered:
-        """there: which steps are none that fill up a batch. They come last, so only a softmax over
-        queries has to be told."""
+        """there: False for steps that only fill up a batch. They come last, so nobody looks at
+        them; only a softmax over queries has to be told, for they would look, too."""
         keep = causal(x.shape[1], device=x.device)
         scores = self.score(self.W_q(x), self.W_k(x))
         if self.over == "keys":

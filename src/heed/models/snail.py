@@ -82,7 +82,7 @@ class PictureEmbedding(nn.Module):
                 nn.MaxPool2d(2),
             ]
         # Channels last in memory: the same numbers, in half the time on a processor.
-        self.parts: nn.Module = nn.Sequential(*parts)
+        self.parts = nn.Sequential(*parts)
         for each in self.parts.parameters():
             if each.ndim == 4:
                 each.data = each.data.contiguous(memory_format=torch.channels_last)

@@ -820,7 +820,7 @@ def snail_bandit() -> Experiment:
         build=SNAILPolicy,
         config=partial(SNAILPolicyConfig),
         data=BanditData(),
-        train=PolicyTrainConfig(steps=600, lr=2e-3, warmup=20, precision="bfloat16"),
+        train=PolicyTrainConfig(steps=500, lr=2e-3, warmup=20, precision="bfloat16"),
         task=Plays(),
         claims=(
             Claim(metric="reward", at_least=76.0),

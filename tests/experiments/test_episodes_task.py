@@ -53,8 +53,9 @@ def _one_part_stands_for_all():
     """Drawings of all parts take minutes where every call has its shapes checked."""
     numbers = glyphs().numbers("valid")
     few = SimpleNamespace(numbers=lambda part: numbers)
+    pool = drawn("valid", DATA.drawings, DATA.seed)  # before nobody can draw any more
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("heed.data.episodes.drawn", lambda part, n, seed: drawn("valid", n, seed))
+        patch.setattr("heed.data.episodes.drawn", lambda part, n, seed: pool)
         patch.setattr("heed.data.episodes.glyphs", lambda: few)
         yield
 

@@ -32,13 +32,6 @@ def pulls() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randint(K, (B, N)), torch.randint(2, (B, N))
 
 
-@pytest.fixture(autouse=True)
-def _double():
-    torch.set_default_dtype(torch.double)
-    yield
-    torch.set_default_dtype(torch.float)
-
-
 @models
 def test_a_step_at_a_time_says_what_all_at_once_says(make):
     model = shaken(make)

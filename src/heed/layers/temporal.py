@@ -20,7 +20,7 @@ from heed.scores import ScaledDot
 Dilations = Literal["from_one", "as_printed"]
 Over = Literal["keys", "queries"]
 
-Past = tuple[Float[Tensor, "batch 1 d_input"], ...]
+Past = tuple[Float[Tensor, "batch 1 _"], ...]
 """The last R inputs of a convolution, oldest first; a tuple, so that keeping copies nothing."""
 
 

@@ -90,7 +90,7 @@ class LSTMPolicy(nn.Module):
         self, actions: Int[Tensor, "batch pull"], rewards: Int[Tensor, "batch pull"]
     ) -> Policy:
         """As ``SNAILPolicy.forward``, for any number of pulls."""
-        x = self.W(told(*before(actions, rewards), self.config.arms))
+        x = self.W(told(*before(actions, rewards), self.config.arms).to(self.W.weight.dtype))
         return self.output(self.lstm(x)[0], {})
 
     def start(self, batch: int) -> Cells:
@@ -102,6 +102,7 @@ class LSTMPolicy(nn.Module):
         self, cells: Cells, action: Int[Tensor, " batch"], reward: Int[Tensor, " batch"]
     ) -> tuple[Cells, Policy]:
         """The next pull, after this action and its reward (−1 and 0 before the first pull)."""
-        x = self.W(told(action[:, None], reward[:, None], self.config.arms))
+        told_now = told(action[:, None], reward[:, None], self.config.arms)
+        x = self.W(told_now.to(self.W.weight.dtype))
         out, cells = self.lstm(x, cells)
         return cells, self.output(out, {})

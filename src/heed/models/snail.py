@@ -324,7 +324,7 @@ class SNAILPolicy(nn.Module):
         """What it would have done at each of these pulls. The last action and reward have no part
         in it: they come after."""
         check_length(actions.shape[1], self.config.pulls)
-        x = self.W(told(*before(actions, rewards), self.config.arms))
+        x = self.W(told(*before(actions, rewards), self.config.arms).to(self.W.weight.dtype))
         x, weights = self.body(x)
         return self.output(x, weights)
 
@@ -336,7 +336,8 @@ class SNAILPolicy(nn.Module):
         self, kept: Kept, action: Int[Tensor, " batch"], reward: Int[Tensor, " batch"]
     ) -> tuple[Kept, Policy]:
         """The next pull, after this action and its reward (−1 and 0 before the first pull)."""
-        x = self.W(told(action[:, None], reward[:, None], self.config.arms))
+        told_now = told(action[:, None], reward[:, None], self.config.arms)
+        x = self.W(told_now.to(self.W.weight.dtype))
         kept, x, weights = self.body.step(kept, x)
         return kept, self.output(x, weights)
 

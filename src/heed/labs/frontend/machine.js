@@ -45,11 +45,11 @@ export class Machine {
         const out = await this.#sessions.step.run(feeds);
         state = Object.fromEntries(begin.map(([name]) => [name, out[`next_${name}`]]));
         found.logits.push(out.logits.data.slice());
-        for (const name of ["reading", "writing", "memory"]) {
-          const [, , slots] = state.reading.dims;
-          const values = state[name].data;
-          found[name].push(name === "memory" ? values.slice() : values.slice(0, slots));
-        }
+        const { memory, reading, writing } = state;
+        const [, , slots] = reading.dims; // of several heads of a kind, the first
+        found.memory.push(memory.data.slice());
+        found.reading.push(reading.data.slice(0, slots));
+        found.writing.push(writing.data.slice(0, slots));
         found.commands.push({ read: told(out, 0), write: told(out, this.#readers) });
       }
       return found;

@@ -80,8 +80,8 @@ def test_a_chapter_is_one_line_of_the_table(notebook: Callable[..., Path]) -> No
     line = cells(chapters_table([chapter], known), 2)
     assert line[:8] == [
         "{doc}`/chapters/05_small`",
-        "23 s",
-        "0.61 GB",
+        "23\N{NO-BREAK SPACE}s",
+        "0.61\N{NO-BREAK SPACE}GB",
         "3",
         "1",
         "reading",
@@ -94,7 +94,7 @@ def test_what_is_not_known_of_a_chapter_is_a_dash(notebook: Callable[..., Path])
     line = cells(chapters_table([Chapter.read(notebook({}))], {}), 2)
     assert line[1:3] == ["–", "–"]
     without = Chapter.read(notebook({"run": RUN | {"memory": None}}))
-    assert cells(chapters_table([without], {}), 2)[1:3] == ["23 s", "–"]
+    assert cells(chapters_table([without], {}), 2)[1:3] == ["23\N{NO-BREAK SPACE}s", "–"]
 
 
 def card(name: str, *, seeds: list[int] | None = None, **metrics: float) -> Card:

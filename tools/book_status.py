@@ -119,7 +119,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def held(found: Sequence[Checked]) -> str:
     """How many of these claims hold, in words."""
     if not found:
-        return "none made"
+        return "–"
     waiting = sum(each.holds is None for each in found)
     good = sum(each.holds is True for each in found)
     words = f"all {good}" if good == len(found) else f"{good} of {len(found)}"
@@ -142,8 +142,8 @@ def chapters_table(chapters: Sequence[Chapter], known: Mapping[str, Card]) -> st
         rows.append(
             [
                 f"{{doc}}`/{CHAPTERS}{each.name}`",
-                f"{each.run['seconds']:.0f} s" if each.run else "–",
-                f"{memory / 1e9:.2f} GB" if memory else "–",
+                f"{each.run['seconds']:.0f}\N{NO-BREAK SPACE}s" if each.run else "–",
+                f"{memory / 1e9:.2f}\N{NO-BREAK SPACE}GB" if memory else "–",
                 str(each.cells),
                 str(each.exercises),
                 ", ".join(dict.fromkeys(each.labs)) or "–",
@@ -152,8 +152,8 @@ def chapters_table(chapters: Sequence[Chapter], known: Mapping[str, Card]) -> st
                 held(found),
             ]
         )
-    head = [":chapter", "run in", "memory", "code cells", "exercises", ":labs", "models"]
-    return table([*head, "seeds", "claims that hold"], rows)
+    head = [":chapter", "run in", "memory", "cells", "exercises", ":labs", "models"]
+    return table([*head, "seeds", "claims"], rows)
 
 
 def models_table(known: Mapping[str, Card]) -> str:
@@ -179,7 +179,7 @@ def models_table(known: Mapping[str, Card]) -> str:
             ]
         )
     head = [":model", "chapter", "parameters", "seeds", ":main number", "minutes a seed"]
-    parts = [table([*head, "claims that hold"], rows)]
+    parts = [table([*head, "claims"], rows)]
     parts.append(
         "Claims that do not hold:\n\n" + "\n".join(f"- {fault}" for fault in faults)
         if faults
@@ -206,7 +206,9 @@ class Status(SphinxDirective):
         what = self.arguments[0]
         if what not in made:
             raise self.error(f"heed-status {what!r} is none of {', '.join(made)}")
-        return self.parse_text_to_nodes(made[what]())
+        # a box of its own, so that book.css can set these wide tables small
+        box = nodes.container("", *self.parse_text_to_nodes(made[what]()), classes=["heed-facts"])
+        return [box]
 
     def _chapters(self) -> str:
         names = sorted(name for name in self.env.found_docs if name.startswith(CHAPTERS))

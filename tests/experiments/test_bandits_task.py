@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -65,7 +66,7 @@ class Counts:
             wins[row, action] += reward
             losses[row, action] += 1 - reward
         left = DATA.pulls - int((wins + losses)[0].sum())
-        index = self.player(wins, losses, left, None).float()
+        index = self.player(wins, losses, left, np.random.default_rng(0)).float()
         logits = 100 * torch.nn.functional.one_hot(index.argmax(dim=1), 3)[:, None].float()
         return (wins, losses), Policy(logits, torch.zeros(len(wins), 1), {})
 

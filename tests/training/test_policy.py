@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jaxtyping
 import pytest
 import torch
 from torch.testing import assert_close
@@ -188,6 +189,7 @@ def test_a_loss_that_is_no_number_stops_it():
         ({"label_smoothing": 0.1}, r"^label_smoothing=0.1: a policy has no labels$"),
     ],
 )
-def test_what_makes_no_training_is_refused(wrong, message):
+def test_what_makes_no_training_is_refused(wrong, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # a reader has no such hook
     with pytest.raises(ValueError, match=message):
         replace(TRAIN, **wrong)

@@ -81,17 +81,16 @@ class PictureEmbedding(nn.Module):
                 nn.ReLU(),
                 nn.MaxPool2d(2),
             ]
-        # Channels last in memory: the same numbers, in half the time on a processor.
         self.parts = nn.Sequential(*parts)
-        for each in self.parts.parameters():
-            if each.ndim == 4:
-                each.data = each.data.contiguous(memory_format=torch.channels_last)
         self.out = nn.Linear(channels * (side // 16) ** 2, d_output)
 
     def forward(
         self, pictures: Float[Tensor, "picture row column"]
     ) -> Float[Tensor, "picture d_output"]:
-        return self.out(self.parts(pictures[:, None]).flatten(1))
+        # From the first convolution on, channels last in memory: the same numbers, in half the time
+        # on a processor. Parameters stay as they are: Adam's moments come back from disk so.
+        first = self.parts[0](pictures[:, None]).contiguous(memory_format=torch.channels_last)
+        return self.out(self.parts[1:](first).flatten(1))
 
 
 class Body(nn.Module):

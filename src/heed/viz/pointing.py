@@ -224,8 +224,8 @@ def learning(cards: Mapping[str, Card], *, least: float = 1e-3) -> Picture:
                 **look,
             )
             told.append(
-                f"{name}, seed {seed}: {losses[0]:.2g} nats a step after {seen[0]:.3g} thousand "
-                f"problems, {losses[-1]:.2g} after {seen[-1]:.3g} thousand"
+                f"{name}, seed {seed}: {losses[0]:.2g} nats a step after {seen[0]:,.0f} thousand "
+                f"problems, {losses[-1]:.2g} after {seen[-1]:,.0f} thousand"
             )
             end = seen[-1], max(losses[-1], least)
         if end is None:

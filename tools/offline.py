@@ -44,18 +44,6 @@ to install PyTorch and Jupyter:
     cd source
     make lab
 
-Without a network where you are, fetch the packages where there is one, with the same
-system and the same Python, and bring them along:
-
-    pip download --constraint constraints.txt --dest wheels -r requirements.txt setuptools wheel
-
-Then, in source/:
-
-    python -m venv .venv
-    .venv/bin/pip install --no-index --find-links wheels setuptools wheel
-    .venv/bin/pip install --no-index --find-links wheels --no-build-isolation -r requirements.txt
-    .venv/bin/jupyter lab chapters
-
 Licences: source/LICENSE (code), source/LICENSE-text (text and figures); credits stand at
 the end of source/README.md.
 """

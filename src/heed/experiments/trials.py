@@ -388,8 +388,9 @@ def ran(
     model: Any, inputs: Float[Tensor, "batch step d_input"], hands: Hands
 ) -> tuple[Float[Tensor, "batch step d_output"], Float[Tensor, "batch step head slot"]]:
     """Scores, and where the heads were, readers first."""
-    if isinstance(model, nn.Module):
-        inputs = inputs.to(next(model.parameters()))
+    module = model if isinstance(model, nn.Module) else None
+    if module is not None:
+        inputs = inputs.to(next(module.parameters()))
     state, logits, weights = model.start(len(inputs)), [], []
     for x in inputs.unbind(1):
         state, out = model.step(state, x, hand=hands)

@@ -63,7 +63,7 @@ class TapeLab(Lab):
     settings: ClassVar[tuple[str, ...]] = ("pattern", "seed", "step", "hands", "since")
     asks = ("pattern", "step", "hands", "since")
     facts: ClassVar[tuple[str, ...]] = ("sizes",)
-    machine = Asked(NTM, "runs")
+    machine: Asked = Asked(NTM, "runs")
 
     pattern = traitlets.List(traitlets.Unicode()).tag(sync=True)
     seed = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)

@@ -388,9 +388,8 @@ def ran(
     model: Any, inputs: Float[Tensor, "batch step d_input"], hands: Hands
 ) -> tuple[Float[Tensor, "batch step d_output"], Float[Tensor, "batch step head slot"]]:
     """Scores, and where the heads were, readers first."""
-    module = model if isinstance(model, nn.Module) else None
-    if module is not None:
-        inputs = inputs.to(next(module.parameters()))
+    if hasattr(model, "parameters"):  # a graph has none
+        inputs = inputs.to(next(model.parameters()))
     state, logits, weights = model.start(len(inputs)), [], []
     for x in inputs.unbind(1):
         state, out = model.step(state, x, hand=hands)

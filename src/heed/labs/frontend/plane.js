@@ -101,7 +101,7 @@ export function render({ model, el }) {
   const box = h("div", { class: "heed-plane-box" }, field, picture);
   // A click on the plane brings the query there; a finger may scroll over it.
   picture.addEventListener("click", (event) => {
-    if (!event.target.closest("[tabindex]")) ask({ query: placeOf(event) });
+    if (!event.target.closest(".point")) ask({ query: placeOf(event) });
   });
 
   function placeOf({ clientX, clientY }) {

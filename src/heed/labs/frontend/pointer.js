@@ -161,7 +161,7 @@ export function render({ model, el }) {
     ...[ground, guides, right, rest, way, now, crowd],
   );
   picture.addEventListener("click", (event) => {
-    if (!event.target.closest("[tabindex]")) add(placeOf(event));
+    if (!event.target.closest(".point")) add(placeOf(event));
   });
   const box = h("div", { class: "heed-pointer-box" }, picture);
   const end = h("span", { class: "heed-pointer-end", title: tell("end.help") });

@@ -507,3 +507,69 @@ def tamed(trait: Any, lab: Lab, value: Any) -> Any:
 def whole_numbers(values: Iterable[Any]) -> list[int]:
     """Those of the values that are whole numbers."""
     return [value for value in values if isinstance(value, int) and not isinstance(value, bool)]
+
+
+class ChoiceLab(Lab):
+    """A lab that asks one of several models, by the names that a reader sees.
+
+    A subclass may say what each model must be and what the lab does with it (``kinds``, ``does``),
+    what the view is told of a model besides its name and note (``told_of``), and which settings and
+    facts follow from the models where they are not given (``first``).
+    """
+
+    kinds: ClassVar[type | None] = None
+    does: ClassVar[str] = "asks a"
+
+    choice = traitlets.Int(0, min=0).tag(sync=True)
+    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(
+        self,
+        trained: Mapping[str, Trained | str],
+        notes: Mapping[str, str] | None = None,
+        **given: Any,
+    ) -> None:
+        name, notes = type(self).__name__, notes or {}
+        if not trained:
+            raise ValueError(f"a {name} needs a model, and got none")
+        strange = next((each for each in notes if each not in trained), None)
+        if strange is not None:
+            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
+        if "choices" in given:
+            raise TypeError(f"the choices of a {name} are made from its models")
+        self._trained = [self._checked(each) for each in trained.values()]
+        self._notes = {label: notes.get(label, "") for label in trained}
+        super().__init__(choices=self.told(), **(self.first(given) | given))
+
+    def _checked(self, trained: Trained | str) -> Trained:
+        found = resolve(trained, type(self).__name__)
+        if self.kinds is not None and not isinstance(found.model, self.kinds):
+            raise TypeError(
+                f"{type(self).__name__} {self.does} {self.kinds.__name__}, "
+                f"and {found.card.experiment} is a {type(found.model).__name__}"
+            )
+        return found
+
+    @traitlets.validate("choice")
+    def _choice(self, proposal: Mapping[str, Any]) -> int:
+        choice = proposal["value"]
+        if choice >= len(self._trained):
+            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
+        return choice
+
+    def asked(self) -> tuple[Trained, ...]:
+        return tuple(self._trained)
+
+    def told(self) -> list[dict[str, Any]]:
+        """What the view knows of each model."""
+        return [
+            {"label": label, "note": note} | self.told_of(each)
+            for (label, note), each in zip(self._notes.items(), self._trained, strict=True)
+        ]
+
+    def told_of(self, trained: Any) -> dict[str, Any]:
+        return {}
+
+    def first(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings and facts that follow from the models, where they are not among those given."""
+        return {}

@@ -20,7 +20,7 @@ from heed.experiments.captioning import TrainedCaptioner, pixels
 from heed.experiments.trained import Trained
 from heed.labs import drawing
 from heed.labs import picture_scene as scenery
-from heed.labs.base import END, Lab, resolve, whole_numbers
+from heed.labs.base import END, ChoiceLab, resolve, whole_numbers
 from heed.labs.picture_scene import Animal, Scene
 from heed.labs.steering import mulberry32, with_parts
 from heed.models.show_attend_tell import ShowAttendTell
@@ -83,7 +83,7 @@ class Dice:
         return next((i for i, total in enumerate(sums) if total > drawn), int(np.argmax(row)))
 
 
-class PictureLab(Lab):
+class PictureLab(ChoiceLab):
     """A scene of up to three animals, and what models say of it.
 
     trained: models that describe pictures by the names that a reader sees, as ``heed.load`` gives
@@ -116,11 +116,9 @@ class PictureLab(Lab):
     animals = traitlets.List().tag(sync=True)
     ground = traitlets.Int(0, min=0, max=len(GROUNDS) - 1).tag(sync=True)
     horizon = traitlets.Int(32, min=HORIZON[0], max=HORIZON[1] - 1).tag(sync=True)
-    choice = traitlets.Int(0, min=0).tag(sync=True)
     draw = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
     hidden = traitlets.List().tag(sync=True)
     word = traitlets.Int(-1, min=-1).tag(sync=True)
-    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
     world = traitlets.Dict().tag(sync=True)
     speech = traitlets.Dict().tag(sync=True)
 
@@ -130,34 +128,13 @@ class PictureLab(Lab):
         notes: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        if not trained:
-            raise ValueError("a PictureLab needs a model, and got none")
-        strange = next((name for name in notes or {} if name not in trained), None)
-        if strange is not None:
-            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
-        for name in self.facts:
-            if name in settings:
-                raise TypeError(f"the {name} of a PictureLab are made from its models")
-        self._trained = [self._captioner(each) for each in trained.values()]
-        choices = [
-            {
-                "label": name,
-                "note": (notes or {}).get(name, ""),
-                "language": each.language,
-                "hard": each.model.config.attention == "hard",
-            }
-            for name, each in zip(trained, self._trained, strict=True)
-        ]
-        languages = dict.fromkeys(each.language for each in self._trained)
+        made = next((name for name in self.facts if name in settings), None)
+        if made is not None:
+            raise TypeError(f"the {made} of a PictureLab are made from its models")
         settings.setdefault("animals", list(FIRST))  # checked, and so copied, as any other ones
-        super().__init__(
-            choices=choices,
-            world=scenery.world(),
-            speech={language: scenery.speech(language) for language in languages},
-            **settings,
-        )
+        super().__init__(trained, notes, **settings)
 
-    def _captioner(self, trained: Trained | str) -> TrainedCaptioner:
+    def _checked(self, trained: Trained | str) -> Trained:
         found = resolve(trained, type(self).__name__)
         if not isinstance(found, TrainedCaptioner):
             raise TypeError(
@@ -165,6 +142,14 @@ class PictureLab(Lab):
                 f"and {found.card.experiment} is a {type(found.model).__name__}"
             )
         return found
+
+    def told_of(self, trained: TrainedCaptioner) -> dict[str, Any]:
+        return {"language": trained.language, "hard": trained.model.config.attention == "hard"}
+
+    def first(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        languages = dict.fromkeys(each["language"] for each in self.told())
+        speech = {language: scenery.speech(language) for language in languages}
+        return {"world": scenery.world(), "speech": speech}
 
     @traitlets.validate("animals")
     def _animals(self, proposal: Mapping[str, Any]) -> list[Animal]:
@@ -176,16 +161,6 @@ class PictureLab(Lab):
     @traitlets.validate("hidden")
     def _hidden(self, proposal: Mapping[str, Any]) -> list[int]:
         return sorted(set(whole_numbers(proposal["value"])))
-
-    @traitlets.validate("choice")
-    def _choice(self, proposal: Mapping[str, Any]) -> int:
-        choice = proposal["value"]
-        if choice >= len(self._trained):
-            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
-        return choice
-
-    def asked(self) -> tuple[Trained, ...]:
-        return tuple(self._trained)
 
     @property
     def scene(self) -> Scene:

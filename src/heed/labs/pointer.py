@@ -12,7 +12,7 @@ from heed.data.tours import MOST_EXACT, good_tours, polygon_areas, shortest_tour
 from heed.evaluation.pointing import crosses
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Lab, resolve
+from heed.labs.base import ChoiceLab
 from heed.labs.steering import mulberry32
 from heed.models.pointer import PointerNetwork, Rule
 from heed.trace import AttentionTrace
@@ -33,7 +33,7 @@ STRICT: dict[Task, Rule] = {"tour": "each_once", "hull": "polygon", "sort": "eac
 """What may be pointed at where the answer must be one."""
 
 
-class PointerLab(Lab):
+class PointerLab(ChoiceLab):
     """Points on a square, and what networks point at, step by step.
 
     trained: models that point, by the names that a reader sees, as ``heed.load`` gives them, or
@@ -56,14 +56,13 @@ class PointerLab(Lab):
     settings: ClassVar[tuple[str, ...]] = ("points", "choice", "masked", "width", "step", "seed")
     asks = ("points", "choice", "masked", "width")
     facts: ClassVar[tuple[str, ...]] = ("choices",)
+    kinds = PointerNetwork
 
     points = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
-    choice = traitlets.Int(0, min=0).tag(sync=True)
     masked = traitlets.Bool(True).tag(sync=True)
     width = traitlets.Int(1, min=1, max=WIDEST).tag(sync=True)
     step = traitlets.Int(3, min=1).tag(sync=True)
     seed = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
-    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
 
     def __init__(
         self,
@@ -73,26 +72,10 @@ class PointerLab(Lab):
         n: int = 10,
         **settings: Any,
     ) -> None:
-        name = type(self).__name__
-        if not trained:
-            raise ValueError(f"a {name} needs a model, and got none")
-        strange = next((each for each in notes or {} if each not in trained), None)
-        if strange is not None:
-            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
-        if "choices" in settings:
-            raise TypeError(f"the choices of a {name} are made from its models")
         if not LEAST <= n <= MOST:
             raise ValueError(f"n={n}, but there may be {LEAST} to {MOST} points")
-        self._trained = [resolve(each, name) for each in trained.values()]
-        for each in self._trained:
-            if not isinstance(each.model, PointerNetwork):
-                raise TypeError(
-                    f"{name} asks a PointerNetwork, "
-                    f"and {each.card.experiment} is a {type(each.model).__name__}"
-                )
-        self._labels = {label: (notes or {}).get(label, "") for label in trained}
         settings.setdefault("points", scattered(settings.get("seed", 0), n))
-        super().__init__(choices=self._told(), **settings)
+        super().__init__(trained, notes, **settings)
 
     @traitlets.validate("points")
     def _points(self, proposal: Mapping[str, Any]) -> list[list[float]]:
@@ -103,25 +86,11 @@ class PointerLab(Lab):
             )
         return [_place(i, point) for i, point in enumerate(points, 1)]
 
-    @traitlets.validate("choice")
-    def _choice(self, proposal: Mapping[str, Any]) -> int:
-        choice = proposal["value"]
-        if choice >= len(self._trained):
-            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
-        return choice
-
-    def asked(self) -> tuple[Trained, ...]:
-        return tuple(self._trained)
-
-    def _told(self) -> list[dict[str, Any]]:
-        """Of each model its name and a note, what it answers, and the least and the most points
-        that it was trained on, None where its card does not say so."""
-        found = []
-        for (label, note), each in zip(self._labels.items(), self._trained, strict=True):
-            least, most = each.card.data.get("points") or (None, None)
-            task = task_of(each.model)
-            found.append({"label": label, "note": note, "task": task, "least": least, "most": most})
-        return found
+    def told_of(self, trained: Trained) -> dict[str, Any]:
+        """What a model answers, and the least and most points that it was trained on, None where
+        its card does not say so."""
+        least, most = trained.card.data.get("points") or (None, None)
+        return {"task": task_of(trained.model), "least": least, "most": most}
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         trained = self._trained[self.choice]

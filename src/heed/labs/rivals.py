@@ -9,11 +9,11 @@ from heed.evaluation.decoding import greedy, source_of
 from heed.evaluation.metrics import entropy
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Lab, read, resolve, spoken
+from heed.labs.base import ChoiceLab, read, spoken
 from heed.trace import AttentionTrace
 
 
-class RivalsLab(Lab):
+class RivalsLab(ChoiceLab):
     """Trained translators that a reader changes between, each searching greedily.
 
     trained: by the name that the reader sees, a model as ``heed.load`` gives it, or the name of a
@@ -29,8 +29,6 @@ class RivalsLab(Lab):
     facts: ClassVar[tuple[str, ...]] = ("choices",)
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
-    choice = traitlets.Int(0, min=0).tag(sync=True)
-    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
 
     def __init__(
         self,
@@ -40,24 +38,7 @@ class RivalsLab(Lab):
     ) -> None:
         if len(trained) < 2:
             raise ValueError(f"there is nothing to switch between with {len(trained)} model")
-        strange = next((name for name in notes or {} if name not in trained), None)
-        if strange is not None:
-            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
-        if "choices" in settings:
-            raise TypeError("the choices of a RivalsLab are made from its models")
-        self._trained = [resolve(each, type(self).__name__) for each in trained.values()]
-        choices = [{"label": name, "note": (notes or {}).get(name, "")} for name in trained]
-        super().__init__(choices=choices, **settings)
-
-    @traitlets.validate("choice")
-    def _choice(self, proposal: Mapping[str, Any]) -> int:
-        choice = proposal["value"]
-        if choice >= len(self._trained):
-            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
-        return choice
-
-    def asked(self) -> tuple[Trained, ...]:
-        return tuple(self._trained)
+        super().__init__(trained, notes, **settings)
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         trained = self._trained[self.choice]

@@ -19,7 +19,7 @@ from heed.evaluation.twins import drawn as draw
 from heed.evaluation.twins import to_bytes
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import Finite, Lab, resolve
+from heed.labs.base import ChoiceLab, Finite
 from heed.labs.steering import mulberry32
 from heed.models.sagan import SAGAN, Drawn
 from heed.trace import AttentionTrace
@@ -34,7 +34,7 @@ FOG, THICK = 128, 0.75
 """The grey over places that are not looked at, and how much it hides there."""
 
 
-class TwinsLab(Lab):
+class TwinsLab(ChoiceLab):
     """Pictures of nets that draw twins, all of them from the same z.
 
     trained: models that draw, by the names that a reader sees, as ``heed.load`` gives them, or
@@ -56,64 +56,21 @@ class TwinsLab(Lab):
     settings: ClassVar[tuple[str, ...]] = ("seed", "x", "y", "dial", "choice", "point")
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("choices",)
+    kinds, does = SAGAN, "draws with a"
 
     seed = traitlets.Int(0, min=0, max=2**32 - 1).tag(sync=True)
     x = Finite(0.0, min=-REACH, max=REACH).tag(sync=True)
     y = Finite(0.0, min=-REACH, max=REACH).tag(sync=True)
     dial = Finite(1.0, min=0.0, max=LOUDEST).tag(sync=True)
-    choice = traitlets.Int(0, min=0).tag(sync=True)
     point = traitlets.Int(-1, min=min(THINGS)).tag(sync=True)
-    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
-
-    def __init__(
-        self,
-        trained: Mapping[str, Trained | str],
-        notes: Mapping[str, str] | None = None,
-        **settings: Any,
-    ) -> None:
-        name = type(self).__name__
-        if not trained:
-            raise ValueError(f"a {name} needs a model, and got none")
-        strange = next((each for each in notes or {} if each not in trained), None)
-        if strange is not None:
-            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")
-        if "choices" in settings:
-            raise TypeError(f"the choices of a {name} are made from its models")
-        self._trained = [resolve(each, name) for each in trained.values()]
-        for each in self._trained:
-            if not isinstance(each.model, SAGAN):
-                raise TypeError(
-                    f"{name} draws with a SAGAN, "
-                    f"and {each.card.experiment} is a {type(each.model).__name__}"
-                )
-        self._labels = {label: (notes or {}).get(label, "") for label in trained}
-        super().__init__(choices=self._told(), **settings)
-
-    @traitlets.validate("choice")
-    def _choice(self, proposal: Mapping[str, Any]) -> int:
-        choice = proposal["value"]
-        if choice >= len(self._trained):
-            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
-        return choice
-
-    def asked(self) -> tuple[Trained, ...]:
-        return tuple(self._trained)
 
     def recount(self) -> None:
-        self.choices = self._told()
+        self.choices = self.told()
 
-    def _told(self) -> list[dict[str, Any]]:
-        """Of each model its name and a note, γ, and the side of the map that looks; None and 0
-        without attention."""
-        return [
-            {
-                "label": label,
-                "note": note,
-                "gamma": each.model.gammas.get("generator"),
-                "side": each.model.config.generator_attention,
-            }
-            for (label, note), each in zip(self._labels.items(), self._trained, strict=True)
-        ]
+    def told_of(self, trained: Trained) -> dict[str, Any]:
+        """γ, and the side of the map that looks; None and 0 without attention."""
+        model = trained.model
+        return {"gamma": model.gammas.get("generator"), "side": model.config.generator_attention}
 
     # ------------------------------------------------------------------ what is drawn
 
@@ -195,7 +152,7 @@ class TwinsLab(Lab):
                 *figures,
                 class_="heed-twins-strip",
                 role="img",
-                aria_label=say("twins.strip", names=", ".join(self._labels)),
+                aria_label=say("twins.strip", names=", ".join(self._notes)),
             ),
             *lines,
             *([self._table(say, look)] if look else []),

@@ -12,7 +12,7 @@ from torch import Tensor
 from heed.evaluation.decoding import greedy, source_of
 from heed.experiments.trained import Trained
 from heed.labs import drawing
-from heed.labs.base import LONGEST, Finite, Lab, fingerprint, read, resolve, spoken
+from heed.labs.base import LONGEST, ChoiceLab, Finite, fingerprint, read, spoken
 from heed.labs.steering import Steered, SteeredState, Window
 from heed.layers.local import LocalAttention, gaussian
 from heed.models.luong import Luong
@@ -22,7 +22,7 @@ from heed.trace import AttentionTrace
 WHERE = ("model", "step", "hand")
 
 
-class WindowLab(Lab):
+class WindowLab(ChoiceLab):
     """Luong's local attention, with the window in the reader's hands. Greedy search.
 
     trained: a ``Luong`` as ``heed.load`` gives it, or the name of a shipped one; or several, by the
@@ -63,9 +63,9 @@ class WindowLab(Lab):
     )
     asks = settings[:-1]
     facts: ClassVar[tuple[str, ...]] = ("choices", "examples")
+    kinds, does = Luong, "moves the window of a"
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
-    choice = traitlets.Int(0, min=0).tag(sync=True)
     where = traitlets.Enum(WHERE, default_value="model").tag(sync=True)
     places = traitlets.Dict().tag(sync=True)
     still = Finite(-1.0, min=-1.0, max=LONGEST + 1.0).tag(sync=True)
@@ -75,7 +75,6 @@ class WindowLab(Lab):
     hill = traitlets.Bool(True).tag(sync=True)
     everything = traitlets.Bool(False).tag(sync=True)
     row = traitlets.Int(0, min=0).tag(sync=True)
-    choices = traitlets.List(traitlets.Dict()).tag(sync=True)
     examples = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
@@ -84,37 +83,18 @@ class WindowLab(Lab):
         notes: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        name = type(self).__name__
-        several = trained if isinstance(trained, Mapping) else {"": trained}
-        if not several:
-            raise ValueError(f"{name} needs a model")
-        strange = next((each for each in notes or {} if each not in several), None)
-        if strange is not None:
-            raise ValueError(f"a note on {strange!r}, but the models are {', '.join(several)}")
-        if "choices" in settings:
-            raise TypeError(f"the choices of a {name} are made from its models")
-        self._trained = [resolve(each, name) for each in several.values()]
-        for each in self._trained:
-            if not isinstance(each.model, Luong):
-                raise TypeError(
-                    f"{name} moves the window of a Luong, "
-                    f"and {each.card.experiment} is a {type(each.model).__name__}"
-                )
         self._before: tuple[Any, list[str]] | None = None
-        choices = [
-            {"label": label, "note": (notes or {}).get(label, "")} | own(each.model)
-            for label, each in zip(several, self._trained, strict=True)
-        ]
-        first = choices[min(settings.get("choice", 0), len(choices) - 1)]
-        given = {name: first[name] for name in ("radius", "sigma", "linked", "hill")}
-        super().__init__(choices=choices, **(given | settings))
+        super().__init__(
+            trained if isinstance(trained, Mapping) else {"": trained}, notes, **settings
+        )
 
-    @traitlets.validate("choice")
-    def _choice(self, proposal: Mapping[str, Any]) -> int:
-        choice = proposal["value"]
-        if choice >= len(self._trained):
-            raise traitlets.TraitError(f"choice={choice}, but there are {len(self._trained)}")
-        return choice
+    def told_of(self, trained: Trained) -> dict[str, Any]:
+        return own(trained.model)
+
+    def first(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The window of the model that is chosen at first."""
+        chosen = self.told()[min(given.get("choice", 0), len(self._trained) - 1)]
+        return {name: chosen[name] for name in ("radius", "sigma", "linked", "hill")}
 
     @traitlets.validate("places")
     def _places(self, proposal: Mapping[str, Any]) -> dict[str, float]:
@@ -129,9 +109,6 @@ class WindowLab(Lab):
         if beyond is not None:
             raise traitlets.TraitError(f"a place at {beyond} is not from 0 to {LONGEST + 1}")
         return places
-
-    def asked(self) -> tuple[Trained, ...]:
-        return tuple(self._trained)
 
     # ------------------------------------------------------------------ what is asked
 

@@ -1,6 +1,7 @@
 """The front end of the labs in a real browser: its modules, the runtime and the models, served in
 a folder of a host, as the book's pages have them."""
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,23 @@ def home(assets: Path) -> Iterator[str]:
     """The address of that folder, below the host's root."""
     with serving(assets.parents[1]) as host:
         yield f"{host}/some/where"
+
+
+@pytest.fixture(scope="module")
+def models(
+    request: pytest.FixtureRequest, assets: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """A module's small models, ``ROWS`` in its own ``folder``, beside the shipped ones."""
+    from heed.labs.site import copy_assets
+
+    out = tmp_path_factory.mktemp("out")
+    names = [row.name for row in request.module.ROWS]
+    copy_assets(out, names, vendor=VENDOR, trained=request.getfixturevalue("folder"))
+    for name in names:
+        shutil.copytree(out / "models" / name, assets / "models" / name)
+    yield
+    for name in names:
+        shutil.rmtree(assets / "models" / name)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ that are shipped are asked as well."""
 import json
 import random
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
-from reader import PATIENCE, ROOT, serious
+from reader import PATIENCE, serious
 from reading import Mounted, answered
 from small_picture_models import FRENCH, HARD, ROW, ROWS, published
 
@@ -46,7 +45,7 @@ from heed.labs.picture_scene import (
     stand,
     world,
 )
-from heed.labs.site import copy_assets, exported
+from heed.labs.site import exported
 
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Describes)]
 CLOSE = 1e-4
@@ -503,19 +502,6 @@ def test_another_scene_is_as_in_training_and_a_strange_one_has_one_strange_anima
             assert [each["about"] for each in remarks(made)] == ["unseen"] * unseen
             counts.add(len(made.animals))
     assert counts == {1, 2, 3}
-
-
-@pytest.fixture(scope="module")
-def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The small models beside the shipped ones."""
-    out = tmp_path_factory.mktemp("out")
-    names = [row.name for row in ROWS]
-    copy_assets(out, names, vendor=ROOT / "book" / "_vendor", trained=folder)
-    for name in names:
-        shutil.copytree(out / "models" / name, assets / "models" / name)
-    yield
-    for name in names:
-        shutil.rmtree(assets / "models" / name)
 
 
 SETTINGS = [

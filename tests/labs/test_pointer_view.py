@@ -3,7 +3,6 @@ that are shipped are asked as well."""
 
 import itertools
 import math
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
-from reader import PATIENCE, ROOT, serious
+from reader import PATIENCE, serious
 from reading import Mounted, answered
 from small_pointers import HULLS, ROWS, SORTS, TOURS, published
 
@@ -27,7 +26,7 @@ from heed.experiments.table import find
 from heed.labs import PointerLab, drawing
 from heed.labs.base import strings
 from heed.labs.pointer import MOST, STRICT, beyond, hull, judged, scattered, verdict
-from heed.labs.site import copy_assets, exported
+from heed.labs.site import exported
 
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Points)]
 CLOSE = 1e-4
@@ -320,19 +319,6 @@ def test_the_page_judges_as_the_kernel_does(bench: Page):
         if clear:  # only one tour is the shortest
             assert worth["right"] == wanted["right"]
     assert faults == {"", "unfinished", "twice", "left", "few", "cross"}
-
-
-@pytest.fixture(scope="module")
-def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The small models beside the shipped ones."""
-    out = tmp_path_factory.mktemp("out")
-    names = [row.name for row in ROWS]
-    copy_assets(out, names, vendor=ROOT / "book" / "_vendor", trained=folder)
-    for name in names:
-        shutil.copytree(out / "models" / name, assets / "models" / name)
-    yield
-    for name in names:
-        shutil.rmtree(assets / "models" / name)
 
 
 @browser

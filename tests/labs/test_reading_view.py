@@ -3,7 +3,6 @@ trained; those that are shipped are asked as well."""
 
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 import traitlets
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
-from reader import PATIENCE, ROOT, serious
+from reader import PATIENCE, serious
 from reading import NASTY, LabOnPage, Mounted
 from small_readers import RIVAL, ROW, few, lively, published
 
@@ -26,13 +25,16 @@ from heed.experiments.language import Reads, TrainedReader
 from heed.experiments.table import find
 from heed.labs import ReadingLab
 from heed.labs.reading import read_by, steered
-from heed.labs.site import copy_assets, exported
+from heed.labs.site import exported
 from heed.layers.lstm import memorise
 from heed.models.lstmn import LSTMNLanguageModel
 
 TEXT = "If the key is not in the file, the value is returned."
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Reads)]
 CLOSE = 1e-4
+
+
+ROWS = (ROW, RIVAL)
 
 
 @pytest.fixture(scope="module")
@@ -273,18 +275,6 @@ class OnPage(LabOnPage):
             """(root) => Object.fromEntries([...root.querySelectorAll(".heed-token[data-weight]")]
                 .map((each) => [each.textContent, each.dataset.weight]))"""
         )
-
-
-@pytest.fixture(scope="module")
-def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The small models beside the shipped ones."""
-    out = tmp_path_factory.mktemp("out")
-    copy_assets(out, [ROW.name, RIVAL.name], vendor=ROOT / "book" / "_vendor", trained=folder)
-    for row in (ROW, RIVAL):
-        shutil.copytree(out / "models" / row.name, assets / "models" / row.name)
-    yield
-    for row in (ROW, RIVAL):
-        shutil.rmtree(assets / "models" / row.name)
 
 
 @pytest.fixture

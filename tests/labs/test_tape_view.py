@@ -2,7 +2,6 @@
 are shipped are asked as well."""
 
 import math
-import shutil
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +15,7 @@ import traitlets
 from bs4 import BeautifulSoup
 from jaxtyping import UInt8
 from playwright.sync_api import Browser, Locator, Page, expect
-from reader import PATIENCE, ROOT, serious
+from reader import PATIENCE, serious
 from reading import Mounted, answered
 from small_machines import BITS, FEEDFORWARD, ROW, ROWS, lively, published, untrained
 
@@ -28,7 +27,7 @@ from heed.experiments.table import find
 from heed.experiments.tapes import Answers, TrainedMachine
 from heed.labs import TapeLab
 from heed.labs.palette import colour, diverging
-from heed.labs.site import copy_assets, exported
+from heed.labs.site import exported
 from heed.labs.tape import LONGEST, drawn_bits, run, shares, told
 
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Answers)]
@@ -334,19 +333,6 @@ def test_the_page_draws_the_same_patterns_and_finds_the_used_slots(bench: Page):
     assert used(0, 1, 2) == {"first": 0, "count": 4}
     assert used(*range(15)) == {"first": 0, "count": 16}
     assert used() == {"first": 0, "count": 16}
-
-
-@pytest.fixture(scope="module")
-def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The small machines beside the shipped ones."""
-    out = tmp_path_factory.mktemp("out")
-    names = [row.name for row in ROWS]
-    copy_assets(out, names, vendor=ROOT / "book" / "_vendor", trained=folder)
-    for name in names:
-        shutil.copytree(out / "models" / name, assets / "models" / name)
-    yield
-    for name in names:
-        shutil.rmtree(assets / "models" / name)
 
 
 HELD: list[tuple[dict[str, float], int]] = [

@@ -2,7 +2,6 @@
 are shipped are asked as well."""
 
 import math
-import shutil
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import traitlets
 from bs4 import BeautifulSoup
 from jaxtyping import UInt8
 from playwright.sync_api import Locator, Page, expect
-from reader import PATIENCE, ROOT, serious
+from reader import PATIENCE, serious
 from reading import Mounted, answered
 from small_painters import DCGAN, RELEASED, ROW, ROWS, published
 from torch import Tensor
@@ -28,7 +27,7 @@ from heed.experiments.table import find
 from heed.experiments.twins import Paints, TrainedPainter
 from heed.labs import TwinsLab, drawing
 from heed.labs.base import strings
-from heed.labs.site import copy_assets, exported
+from heed.labs.site import exported
 from heed.labs.twins import fog, hue_name, latent, normals, places_in, pointed, seen, verdict
 
 SHIPPED = [name for name in exported() if isinstance(find(name).task, Paints)]
@@ -404,19 +403,6 @@ def test_the_page_finds_the_same_z_and_the_same_places(bench: Page):
         fog([0.5, 0.125, 0.0, None])[3].flatten().tolist(),
         [hue_name(i / 50) for i in range(51)],
     ]
-
-
-@pytest.fixture(scope="module")
-def models(assets: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The small models beside the shipped ones."""
-    out = tmp_path_factory.mktemp("out")
-    names = [row.name for row in ROWS]
-    copy_assets(out, names, vendor=ROOT / "book" / "_vendor", trained=folder)
-    for name in names:
-        shutil.copytree(out / "models" / name, assets / "models" / name)
-    yield
-    for name in names:
-        shutil.rmtree(assets / "models" / name)
 
 
 @browser

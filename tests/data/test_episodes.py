@@ -103,6 +103,74 @@ def test_labels_may_follow_the_characters_order_but_not_when_it_is_measured():
     assert any(each != sorted(each) for each in held_out.glyphs.tolist())
 
 
+def same_pictures(episodes):
+    """Pairs of equal pictures among those that are there, and of equal numbers."""
+    there = torch.arange(episodes.labels.shape[1]) < episodes.lengths[:, None]
+    flat, numbers = episodes.pictures[there].flatten(1), episodes.drawings[there]
+    return (flat[:, None] == flat).all(dim=-1), numbers[:, None] == numbers
+
+
+def test_equal_numbers_are_equal_pictures():
+    equal, same = same_pictures(DATA.draw(40, "valid", generator()))
+    assert torch.equal(equal, same)
+    assert not torch.equal(same, torch.eye(len(same), dtype=torch.bool))
+
+
+def test_episodes_that_share_have_drawings_in_common_and_nothing_else():
+    some = replace(DATA, sharing=4).draw(200, "valid", generator())
+    equal, same = same_pictures(some.rows(slice(0, 40)))
+    assert torch.equal(equal, same)
+    for first in range(0, 200, 4):
+        four = some.rows(slice(first, first + 4))
+        assert len(set(four.lengths.tolist())) == 1
+        assert all(set(each) == set(four.glyphs[0].tolist()) for each in four.glyphs.tolist())
+        shown = four.drawings[:, : int(four.lengths[0]) - 1].sort(dim=1).values
+        assert (shown == shown[0]).all()
+    orders = {tuple(each.tolist()) for each in some.glyphs[:4]}
+    assert len(orders) > 1, "labels are given anew"
+    assert len({tuple(each.tolist()) for each in some.drawings[:4]}) == 4, "and so is the order"
+    for way in range(3):
+        assert 0.2 < (some.answers == way).float().mean() < 0.47
+    first = some.glyphs[:, 0] < some.glyphs[:, 1]
+    assert 0.35 < first.float().mean() < 0.65
+
+
+def test_episodes_that_share_may_all_have_labels_by_the_characters_order():
+    some = replace(DATA, sharing=4, permuted=False).draw(8, "valid", generator())
+    assert all(each == sorted(each) for each in some.glyphs.tolist())
+
+
+def test_several_questions_come_last_each_with_a_drawing_that_was_not_shown():
+    data = replace(DATA, shots=1, tests=(1,), questions=3)
+    some = data.draw(100, "valid", generator())
+    assert some.labels.shape == (100, 6)
+    assert (some.labels[:, 3:] == NONE).all()
+    assert torch.equal(some.asking, some.labels == NONE)
+    assert torch.equal(some.classes[:, :3], some.labels[:, :3])
+    assert torch.equal(some.classes[:, -1], some.answers)
+    for e, each in enumerate(some.drawings.tolist()):
+        assert len(set(each)) == 6
+        for t in range(6):
+            shown = some.labels[e].tolist().index(int(some.classes[e, t]))
+            assert each[t] // DATA.drawings == each[shown] // DATA.drawings
+    assert len({tuple(each) for each in some.classes[:, 3:].tolist()}) > 20
+
+
+def test_shorter_episodes_ask_as_many():
+    some = replace(DATA, drawings=5, questions=3).draw(60, "valid", generator())
+    assert set(some.lengths.tolist()) == {6, 9}
+    assert (some.asking.sum(dim=1) == 3).all()
+    assert all(
+        bool(row[length - 3 : length].all())
+        for row, length in zip(some.asking, some.lengths, strict=True)
+    )
+
+
+def test_nothing_that_is_measured_shares_or_asks_more_than_once():
+    sharing = replace(DATA, sharing=4, questions=2).held_out_episodes("valid", 20, 2)
+    assert torch.equal(sharing.pictures, DATA.held_out_episodes("valid", 20, 2).pictures)
+
+
 def test_some_episodes_are_those_among_all(episodes):
     some = episodes.rows(slice(3, 5))
     assert torch.equal(some.pictures, episodes.pictures[3:5])
@@ -116,8 +184,11 @@ def test_some_episodes_are_those_among_all(episodes):
         ({"ways": 1}, r"^ways=1 and shots=5: there must be"),
         ({"shots": 0}, r"^ways=5 and shots=0"),
         ({"tests": (1, 6)}, r"^tests=\(1, 6\), but training has never more than 5 shots$"),
-        ({"tests": ()}, r"^tests=\(\) of held_out=1000 episodes: at least one"),
+        ({"tests": ()}, r"^tests=\(\) of held_out=2000 episodes: at least one"),
         ({"held_out": 0}, r"^tests=\(1, 5\) of held_out=0 episodes"),
+        ({"questions": 0}, r"^questions=0: an episode asks one"),
+        ({"drawings": 8, "questions": 4}, r"^drawings=8 leave none .* shots and 3 questions$"),
+        ({"sharing": 0}, r"^sharing=0: an episode shares"),
         ({"drawings": 5}, r"^drawings=5 leave none to ask about after 5 shots$"),
     ],
 )

@@ -69,6 +69,20 @@ def test_what_follows_an_episode_does_not_reach_the_batch_norm():
     assert torch.equal(*seen)
 
 
+def test_a_picture_shown_twice_may_be_embedded_once():
+    pictures, labels = episodes()
+    pictures[1, :3] = pictures[0, [4, 0, 2]]
+    lengths = torch.tensor([7, 4])
+    drawings = torch.tensor([[30, 11, 12, 13, 14, 15, 16], [14, 30, 12, 20, 0, 0, 0]])
+    model = SNAIL(SMALL).eval()
+    once = model(pictures, labels, lengths, drawings).at(lengths - 1)
+    assert_close(once, model(pictures, labels, lengths).at(lengths - 1), rtol=0, atol=1e-5)
+    seen = []
+    model.embed.register_forward_pre_hook(lambda _, inputs: seen.append(len(inputs[0])))
+    model(pictures, labels, lengths, drawings)
+    assert seen == [8], "7 and 4 pictures, three of them twice"
+
+
 def test_no_label_is_a_label_of_zeros():
     model = SNAIL(replace(SMALL, temporal=False, attention=(None,))).eval()
     with torch.no_grad():

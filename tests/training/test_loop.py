@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from heed.training.loop import Diverged, TrainConfig, adam, moved, precision, train
+from heed.training import loop
+from heed.training.loop import Diverged, TrainConfig, adam, computed_in, moved, precision, train
 
 
 class Line(nn.Module):
@@ -104,7 +105,11 @@ def test_going_on_from_a_step_is_the_same_as_never_stopping():
     assert torch.equal(broken.w.weight, unbroken.w.weight)
 
 
-def test_bfloat16_leaves_the_parameters_in_float32():
+@pytest.mark.parametrize(
+    ("able", "computed"), [(True, torch.bfloat16), (False, torch.float32)], ids=["able", "not able"]
+)
+def test_bfloat16_where_the_processor_has_it_and_parameters_in_float32(monkeypatch, able, computed):
+    monkeypatch.setattr(loop, "multiplies_bfloat16", lambda: able)
     seen = []
 
     def objective(model, batch):
@@ -115,7 +120,7 @@ def test_bfloat16_leaves_the_parameters_in_float32():
 
     model = Line()
     list(train(model, batches(), objective, TrainConfig(steps=2, precision="bfloat16")))
-    assert seen == [torch.bfloat16] * 2
+    assert seen == [computed] * 2
     assert model.w.weight.dtype == torch.float32
 
 
@@ -176,6 +181,22 @@ def test_batches_come_to_where_the_model_is():
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_autocast_is_for_the_device_of_the_model(monkeypatch, device):
+    monkeypatch.setattr(loop, "multiplies_bfloat16", lambda: True)
     monkeypatch.setattr(torch, "autocast", lambda *kind, dtype: nullcontext((*kind, dtype)))
     with precision("bfloat16", torch.device(device, 0)) as asked:
         assert asked == (device, torch.bfloat16)
+
+
+def test_a_gpu_gets_bfloat16_whatever_the_processor_beside_it_has(monkeypatch):
+    monkeypatch.setattr(loop, "multiplies_bfloat16", lambda: False)
+    assert computed_in("bfloat16", torch.device("cuda")) == "bfloat16"
+    assert computed_in("bfloat16", torch.device("cpu")) == "float32"
+
+
+@pytest.mark.parametrize(
+    ("able", "expected"),
+    [({"avx512_bf16": True}, True), ({"bf16": True}, True), ({"avx2": True, "bf16": False}, False)],
+)
+def test_what_a_processor_has_is_read_from_its_capabilities(monkeypatch, able, expected):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
+    assert loop.multiplies_bfloat16.__wrapped__() is expected

@@ -143,16 +143,41 @@ def draw(
         column = torch.arange(int(counts[chosen].max()))
         # Whoever has fewer pieces repeats the last one, which changes no drawing.
         inside = torch.minimum(column, counts[chosen, None] - 1) + begins[chosen, None]
-        out[rows] = _ink(source.pieces[inside], source.strokes[inside], hand, generator)
+        pieces = _bent(source.pieces[inside], source.strokes[inside], hand, generator)
+        low, high = hand.pen
+        out[rows] = ink(pieces, low + (high - low) * torch.rand(len(rows), generator=generator))
     return out
 
 
-def _ink(
+def write(
+    source: Glyphs, which: int, generator: torch.Generator, *, hand: Hand | None = None
+) -> list[Float[Tensor, "point 2"]]:
+    """The strokes of one drawing of a character, each from point to point, as (down, right) in
+    pixels."""
+    end = int(source.ends[which])
+    own = slice(int(source.ends[which - 1]) if which else 0, end)
+    strokes = source.strokes[own]
+    pieces = _bent(source.pieces[own][None], strokes[None], hand or Hand(), generator)[0]
+    return [
+        torch.cat([pieces[strokes == stroke][:1, 0], pieces[strokes == stroke][:, 1]])
+        for stroke in strokes.unique().tolist()
+    ]
+
+
+def ink(
+    pieces: Float[Tensor, "drawing piece 2 2"], pen: Float[Tensor, " drawing"]
+) -> Float[Tensor, "drawing row column"]:
+    """What a pen so many pixels wide leaves along these pieces, from 0 to 1."""
+    return (pen[:, None, None] / 2 + 0.5 - _distance(pieces)).clamp(0, 1)
+
+
+def _bent(
     pieces: Float[Tensor, "drawing piece 2 2"],
     strokes: Int[Tensor, "drawing piece"],
     hand: Hand,
     generator: torch.Generator,
-) -> Float[Tensor, "drawing row column"]:
+) -> Float[Tensor, "drawing piece 2 2"]:
+    """The pieces as a hand draws them, in pixels."""
     n = len(pieces)
 
     def normal(*shape: int) -> Tensor:
@@ -177,9 +202,7 @@ def _ink(
     scale = SIDE * uniform(*hand.size) / (high - low).amax(1).clamp(min=1e-6)
     middle = SIDE / 2 + SIDE * hand.shift * normal(2)
     points = (points - ((low + high) / 2)[:, None, None]) * scale[:, None, None, None]
-    points = points + middle[:, None, None]
-    away = _distance(points)
-    return (uniform(*hand.pen)[:, None, None] / 2 + 0.5 - away).clamp(0, 1)
+    return points + middle[:, None, None]
 
 
 def _between(

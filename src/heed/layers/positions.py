@@ -35,11 +35,14 @@ class Sinusoids(nn.Module):
         self, count: int, *, start: int | float = 0, device: torch.device | None = None
     ) -> Float[Tensor, "{count} d_model"]:
         places = torch.arange(count, device=device) + start
-        frequencies = torch.exp(
+        angles = places[:, None] * self.frequencies(device=device)
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+    def frequencies(self, *, device: torch.device | None = None) -> Float[Tensor, " frequency"]:
+        """1 / 10000^{2i/d}: the angles that one place more adds."""
+        return torch.exp(
             torch.arange(0, self.d_model, 2, device=device) * (-math.log(BASE) / self.d_model)
         )
-        angles = places[:, None] * frequencies
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 class Learned(nn.Module):

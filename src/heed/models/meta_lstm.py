@@ -56,11 +56,12 @@ class EpisodeLSTM(nn.Module):
         pictures: Float[Tensor, "batch step row column"],
         labels: Int[Tensor, "batch step"],
         lengths: Int[Tensor, " batch"] | None = None,
+        drawings: Int[Tensor, "batch step"] | None = None,
     ) -> Guess:
         """As ``SNAIL.forward``, for episodes of any length."""
-        embedded = embed_where(self.embed, pictures, existing(labels, lengths))
+        embedded = embed_where(self.embed, pictures, existing(labels, lengths), drawings)
         x = torch.cat([embedded, one_hot(labels, self.config.ways).to(embedded.dtype)], dim=-1)
-        return Guess(self.output(self.lstm(x)[0]), {})
+        return Guess(self.output(self.lstm(x)[0]), {}, embedded)
 
 
 @dataclass(frozen=True, kw_only=True)

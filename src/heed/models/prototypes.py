@@ -40,14 +40,22 @@ class Prototypes(nn.Module):
         pictures: Float[Tensor, "batch step row column"],
         labels: Int[Tensor, "batch step"],
         lengths: Int[Tensor, " batch"] | None = None,
+        drawings: Int[Tensor, "batch step"] | None = None,
     ) -> Guess:
         """As ``SNAIL.forward``, for episodes of any length."""
         # Distances are differences of large numbers: not in bfloat16.
-        f = embed_where(self.embed, pictures, existing(labels, lengths)).float()
-        named = one_hot(labels, self.config.ways)
-        shown = nn.functional.pad(named.cumsum(dim=1)[:, :-1], (0, 0, 1, 0))
-        sums = (named[..., None] * f[:, :, None]).cumsum(dim=1)[:, :-1]
-        sums = nn.functional.pad(sums, (0, 0, 0, 0, 1, 0))
-        means = sums / shown.clamp(min=1)[..., None]
-        distances = (f[:, :, None] - means).square().sum(dim=-1)
-        return Guess((-distances).masked_fill(shown == 0, float("-inf")), {})
+        f = embed_where(self.embed, pictures, existing(labels, lengths), drawings).float()
+        return Guess(nearest_mean(f, labels, self.config.ways), {}, f)
+
+
+def nearest_mean(
+    f: Float[Tensor, "batch step d_picture"], labels: Int[Tensor, "batch step"], ways: int
+) -> Float[Tensor, "batch step ways"]:
+    """−‖f_t − c_k‖² for each step and class, c_k over the steps before it: see ``Prototypes``."""
+    named = one_hot(labels, ways)
+    shown = nn.functional.pad(named.cumsum(dim=1)[:, :-1], (0, 0, 1, 0))
+    sums = (named[..., None] * f[:, :, None]).cumsum(dim=1)[:, :-1]
+    sums = nn.functional.pad(sums, (0, 0, 0, 0, 1, 0))
+    means = sums / shown.clamp(min=1)[..., None]
+    distances = (f[:, :, None] - means).square().sum(dim=-1)
+    return (-distances).masked_fill(shown == 0, float("-inf"))

@@ -55,13 +55,15 @@ class SNAILConfig:
 
 @dataclass(frozen=True)
 class Guess:
-    """For each step a score of each class, and where each attention block looked.
+    """For each step a score of each class, where each attention block looked, and the picture's
+    embedding.
 
-    Only the step that asks was given no label; what stands at the others has never been trained.
+    Only steps that ask were given no label; what stands at the others has never been trained.
     """
 
     logits: Float[Tensor, "batch step ways"]
     weights: dict[str, Float[Tensor, "batch step step"]]
+    embedded: Float[Tensor, "batch step d_picture"] | None = None
 
     def at(self, steps: Int[Tensor, " batch"]) -> Float[Tensor, "batch ways"]:
         """The scores at one step of each episode."""
@@ -191,11 +193,13 @@ class SNAIL(nn.Module):
         pictures: Float[Tensor, "batch step row column"],
         labels: Int[Tensor, "batch step"],
         lengths: Int[Tensor, " batch"] | None = None,
+        drawings: Int[Tensor, "batch step"] | None = None,
     ) -> Guess:
         """An episode a row: pictures from 0 to 1, labels from 0, −1 where there is none.
 
         lengths: how many pictures there are in each row; what follows is not looked at, by the
             batch norm either
+        drawings: see ``embed_where``
         """
         steps = labels.shape[1]
         if steps > self.config.longest:
@@ -203,10 +207,10 @@ class SNAIL(nn.Module):
                 f"{steps} pictures, but this network looks back over {self.config.longest}"
             )
         there = existing(labels, lengths)
-        embedded = embed_where(self.embed, pictures, there)
+        embedded = embed_where(self.embed, pictures, there, drawings)
         x = torch.cat([embedded, one_hot(labels, self.config.ways).to(embedded.dtype)], dim=-1)
         x, weights = self.body(x, there=there)
-        return Guess(self.output(x), weights)
+        return Guess(self.output(x), weights, embedded)
 
 
 def existing(
@@ -222,9 +226,23 @@ def embed_where(
     embed: PictureEmbedding,
     pictures: Float[Tensor, "batch step row column"],
     there: Bool[Tensor, "batch step"],
+    drawings: Int[Tensor, "batch step"] | None = None,
 ) -> Float[Tensor, "batch step d_picture"]:
-    """The embeddings of all pictures that are there, in one go; zeros for the others."""
-    found = embed(pictures[there])
+    """The embeddings of all pictures that are there, in one go; zeros for the others.
+
+    drawings: a number for each picture. Pictures of one number are the same, and are embedded
+        once; for the batch norm, too, they are one.
+    """
+    shown = pictures[there]
+    if drawings is None:
+        found = embed(shown)
+    else:
+        once, each = drawings[there].unique(return_inverse=True)
+        number = torch.arange(len(each), device=each.device)
+        first = number.new_zeros(len(once)).scatter_reduce(
+            0, each, number, "amin", include_self=False
+        )
+        found = embed(shown[first])[each]
     embedded = found.new_zeros(*there.shape, found.shape[-1])
     embedded[there] = found
     return embedded

@@ -7,14 +7,14 @@ encoder's.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heed.data.vocabulary import PAD
-from heed.layers.feedforward import FeedForward
+from heed.layers.feedforward import Activation, FeedForward
 from heed.layers.multihead import MultiHead, Prepared, switch
 from heed.layers.positions import PositionsName, positions_of
 from heed.masks import causal, padding
@@ -24,6 +24,33 @@ Place = Literal["encoder", "decoder", "cross"]
 PLACES: tuple[Place, ...] = get_args(Place)
 Tie = Literal["all", "output", "none"]
 Norm = Literal["post", "pre"]
+
+
+@runtime_checkable
+class LayerConfig(Protocol):
+    """What one layer has to know: ``TransformerConfig`` says it as the paper does, the config of
+    another model (``heed.models.bert``) with other values."""
+
+    @property
+    def d_model(self) -> int: ...
+    @property
+    def d_inner(self) -> int: ...
+    @property
+    def heads(self) -> int: ...
+    @property
+    def norm(self) -> Norm: ...
+    @property
+    def scaled(self) -> bool: ...
+    @property
+    def bias(self) -> bool: ...
+    @property
+    def activation(self) -> Activation: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def dropout_inside(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +104,17 @@ class TransformerConfig:
                 "tie='all' needs one vocabulary for both sides, "
                 f"not {self.source_vocab} and {self.target_vocab} words"
             )
+
+    @property
+    def activation(self) -> Activation:
+        """Of the position-wise networks, as in section 3.3."""
+        return "relu"
+
+    @property
+    def epsilon(self) -> float:
+        """Added to each variance before a norm divides by its root. The paper names none; this is
+        PyTorch's."""
+        return 1e-5
 
     def layers(self, place: Place) -> int:
         """How many layers attend there."""
@@ -177,10 +215,10 @@ class Residual(nn.Module):
     f is what comes between ``enter`` and ``leave``.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, eps=config.epsilon)
         self.dropout = nn.Dropout(config.dropout)
 
     def enter(self, x: Float[Tensor, "batch step d_model"]) -> Float[Tensor, "batch step d_model"]:
@@ -197,7 +235,7 @@ class Residual(nn.Module):
         return y if self.pre else self.norm(y)
 
 
-def attention(config: TransformerConfig) -> MultiHead:
+def attention(config: LayerConfig) -> MultiHead:
     """The multi-head attention of this model."""
     return MultiHead(
         d_model=config.d_model,
@@ -208,17 +246,20 @@ def attention(config: TransformerConfig) -> MultiHead:
     )
 
 
-def feed_forward(config: TransformerConfig) -> FeedForward:
+def feed_forward(config: LayerConfig) -> FeedForward:
     """Its position-wise network."""
     return FeedForward(
-        d_model=config.d_model, d_inner=config.d_inner, dropout=config.dropout_inside
+        d_model=config.d_model,
+        d_inner=config.d_inner,
+        activation=config.activation,
+        dropout=config.dropout_inside,
     )
 
 
 class EncoderLayer(nn.Module):
     """Every word looks at all words, then each one thinks for itself (section 3.1)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.attention, self.feed = attention(config), feed_forward(config)
         self.around_attention, self.around_feed = Residual(config), Residual(config)
@@ -255,7 +296,7 @@ class Risen:
 class DecoderLayer(nn.Module):
     """Every word looks at those before it and at itself, then at the source, then thinks."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.attention, self.cross, self.feed = (
             attention(config),

@@ -1,20 +1,17 @@
 """Machines with a memory that copy, small and not trained: for tests of what asks them."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast, get_origin
+from typing import Any, cast
 
 import torch
+from small_cards import blank_card, shipped
 
 from heed.data.tapes import CopyTapes
-from heed.experiments.cards import Card
-from heed.experiments.export import export
-from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
 from heed.experiments.tapes import Answers, TrainedMachine
-from heed.experiments.trained import load
 from heed.models.ntm import NTM, NTMConfig
 from heed.training.loop import TrainConfig
 
@@ -55,26 +52,15 @@ def published(
     folder: Path, rows: Sequence[Experiment] = ROWS, *, exported: bool = True
 ) -> list[TrainedMachine]:
     """With their cards, each in its folder, and with their graphs."""
-    found = []
-    for row in rows:
-        task = row.load()
-        train_one(row, 0, task, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
-        trained = load(row, folder / "trained" / row.name)
-        if exported:
-            export(trained, task)
-        found.append(load(row, trained.folder))
-    return found
+    return shipped(folder, rows, exported=exported)
 
 
 @cache
 def untrained(row: Experiment = ROW) -> TrainedMachine:
     """One of them without any file."""
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     return TrainedMachine(
         model=lively(cast(Any, row.config)()),
-        card=Card(**{**blank, "experiment": row.name}),
+        card=blank_card(experiment=row.name),
         folder=Path(),
     )

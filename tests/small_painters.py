@@ -2,19 +2,16 @@
 of what asks them."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast, get_origin
+from typing import Any, cast
 
 import torch
+from small_cards import blank_card, shipped
 
 from heed.data.twins import TwinData
-from heed.experiments.cards import Card
-from heed.experiments.export import export
-from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
-from heed.experiments.trained import load
 from heed.experiments.twins import Painting, Paints, TrainedPainter
 from heed.models.halves import HalfReader, HalfReaderConfig
 from heed.models.sagan import SAGAN, SAGANConfig
@@ -80,27 +77,17 @@ def published(
     folder: Path, rows: Sequence[Experiment] = ROWS, *, exported: bool = True
 ) -> list[TrainedPainter]:
     """With their cards, each in its folder, and with their graphs."""
-    found, painting = [], task()
-    for row in rows:
-        train_one(row, 0, painting, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
-        trained = load(row, folder / "trained" / row.name)
-        if exported:
-            export(trained, painting)
-        found.append(load(row, trained.folder))
-    return found
+    return shipped(folder, rows, task(), exported=exported)
 
 
 @cache
 def untrained() -> tuple[TrainedPainter, ...]:
     """All of them without any file."""
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     return tuple(
         TrainedPainter(
             model=lively(cast(Any, row.config)()),
-            card=Card(**{**blank, "experiment": row.name}),
+            card=blank_card(experiment=row.name),
             folder=Path(),
         )
         for row in ROWS

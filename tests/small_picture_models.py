@@ -2,22 +2,19 @@
 asks them."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast, get_origin
+from typing import Any, cast
 
 import torch
+from small_cards import blank_card, shipped
 
 from heed.data.captions import pieces
 from heed.data.scenes import SceneData
 from heed.data.vocabulary import EOS
 from heed.experiments.captioning import Describes, Describing, TrainedCaptioner
-from heed.experiments.cards import Card
-from heed.experiments.export import export
-from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
-from heed.experiments.trained import load
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.training.loop import TrainConfig
 
@@ -63,29 +60,24 @@ def published(
     folder: Path, rows: Sequence[Experiment] = ROWS, *, exported: bool = True
 ) -> list[TrainedCaptioner]:
     """With their cards, each in its folder, and with their graphs."""
-    found = []
-    for row in rows:
-        task = Describing(cast(SceneData, row.data))
-        train_one(row, 0, task, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
-        trained = load(row, folder / "trained" / row.name)
-        if exported:
-            export(trained, task)
-        found.append(load(row, trained.folder))
-    return found
+    return [
+        trained
+        for row in rows
+        for trained in shipped(
+            folder, [row], Describing(cast(SceneData, row.data)), exported=exported
+        )
+    ]
 
 
 @cache
 def untrained() -> tuple[TrainedCaptioner, TrainedCaptioner]:
     """The soft one and the hard one without any file."""
     vocabulary = pieces("en").vocabulary
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     soft, hard = (
         TrainedCaptioner(
             model=lively(row.config(vocab=len(vocabulary))),
-            card=Card(**{**blank, "experiment": row.name}),
+            card=blank_card(experiment=row.name),
             folder=Path(),
             vocabulary=vocabulary,
             language="en",

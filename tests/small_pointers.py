@@ -1,20 +1,17 @@
 """Networks that point, small and not trained, one for each problem: for tests of what asks them."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast, get_origin
+from typing import Any, cast
 
 import torch
+from small_cards import blank_card, shipped
 
 from heed.data.tours import HullData, SortData, TourData
-from heed.experiments.cards import Card
-from heed.experiments.export import export
 from heed.experiments.pointing import Points, TrainedPointer
-from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
-from heed.experiments.trained import load
 from heed.models.pointer import PointerConfig, PointerNetwork
 from heed.training.loop import TrainConfig
 
@@ -62,29 +59,17 @@ def published(
     folder: Path, rows: Sequence[Experiment] = ROWS, *, exported: bool = True
 ) -> list[TrainedPointer]:
     """With their cards, each in its folder, and with their graphs."""
-    found = []
-    for row in rows:
-        task = row.load()
-        torch.manual_seed(0)
-        train_one(row, 0, task, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
-        trained = load(row, folder / "trained" / row.name)
-        if exported:
-            export(trained, task)
-        found.append(load(row, trained.folder))
-    return found
+    return shipped(folder, rows, exported=exported)
 
 
 @cache
 def untrained() -> tuple[TrainedPointer, ...]:
     """All of them without any file."""
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     return tuple(
         TrainedPointer(
             model=lively(cast(Any, row.config)()),
-            card=Card(**{**blank, "experiment": row.name, "data": {"points": [4, 6]}}),
+            card=blank_card(experiment=row.name, data={"points": [4, 6]}),
             folder=Path(),
         )
         for row in ROWS

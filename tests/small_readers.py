@@ -1,19 +1,16 @@
 """A language model with tapes and its rival, small and not trained: for tests of what reads."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 import torch
+from small_cards import blank_card, shipped
 
 from heed.data.prose import ProseData
-from heed.experiments.cards import Card
-from heed.experiments.export import export
 from heed.experiments.language import Reading, Reads, TrainedReader
-from heed.experiments.runner import publish, train_one
 from heed.experiments.table import Experiment
-from heed.experiments.trained import load
 from heed.models.lstmn import (
     LSTMLanguageConfig,
     LSTMLanguageModel,
@@ -65,28 +62,18 @@ def few() -> Reading:
 
 def published(folder: Path, task: Reading, *, exported: bool = True) -> list[TrainedReader]:
     """Both with their cards, each in its folder, and with their graphs."""
-    found = []
-    for row in (ROW, RIVAL):
-        train_one(row, 0, task, runs=folder / "runs", show=False)
-        publish(row, runs=folder / "runs", folder=folder / "trained" / row.name)
-        trained = load(row, folder / "trained" / row.name)
-        if exported:
-            export(trained, task)
-        found.append(load(row, trained.folder))
-    return found
+    return shipped(folder, (ROW, RIVAL), task, exported=exported)
 
 
 @cache
 def untrained() -> tuple[TrainedReader, TrainedReader]:
     """Both without any file."""
     vocabulary = few().vocabulary
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     torch.manual_seed(0)
     ours, theirs = (
         TrainedReader(
             model=lively(kind, row.config(vocab=len(vocabulary))),
-            card=Card(**{**blank, "experiment": row.name}),
+            card=blank_card(experiment=row.name),
             folder=Path(),
             vocabulary=vocabulary,
         )

@@ -287,6 +287,20 @@ def test_compare_prints_the_cards_and_what_they_allow_to_say():
     one_line(heed("compare", pair[0], "--against", "nobody"), "'nobody' is not among the rows")
 
 
+def test_compare_has_one_table_of_all_years():
+    result = heed("compare", "--years")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^2014 one vector +13\.9 ± 0\.4 +– +1,511,341 +25 +3$", result.stdout, re.M)
+    one_line(heed("compare", "--years", "seq2seq_grammar"), "--years has its own rows")
+    one_line(heed("compare"), "give some rows, or --years")
+
+
+def test_faithfulness_has_nothing_to_change_without_attention():
+    result = heed("faithfulness", "seq2seq_grammar")
+    assert result.exit_code == 0, result.output
+    assert "has no attention that could be changed" in result.stderr
+
+
 def test_compare_times_a_step_beside_the_cards(monkeypatch):
     import heed.experiments.compare as module
 

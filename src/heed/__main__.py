@@ -238,7 +238,9 @@ def as_typed(command: str, name: str) -> str:
 
 @app.command()
 def compare(
-    names: Annotated[list[str], typer.Argument(help='rows, as in "bahdanau_*_short"')],
+    names: Annotated[
+        list[str] | None, typer.Argument(help='rows, as in "bahdanau_*_short"')
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="one to show; may be given several times")
     ] = None,
@@ -248,13 +250,26 @@ def compare(
     timed: Annotated[
         bool, typer.Option("--time", help="time a training step of each, here and now")
     ] = False,
+    years: Annotated[
+        bool, typer.Option("--years", help="the translators of all years; --time: a sentence each")
+    ] = False,
 ) -> None:
     """The numbers on the cards of some rows side by side, and whether they differ."""
+    if bool(names) == years:
+        complain("give some rows, or --years" if not years else "--years has its own rows")
     with one_clear_line():
+        if years:
+            import torch
+
+            from heed.experiments.years import years_table
+
+            torch.set_num_threads(1)
+            print(years_table(timed=timed))
+            return
         from heed.experiments.compare import compare as side_by_side
         from heed.experiments.compare import step_times
 
-        found = side_by_side(names, metric or ())
+        found = side_by_side(names or (), metric or ())
         if timed:
             import torch
 
@@ -266,6 +281,34 @@ def compare(
             for name, says in found.verdicts(each, against=against).items():
                 lines.append(f"  {name:34} {says}")
         print("\n".join(lines))
+
+
+@app.command("faithfulness")
+def faithfulness_command(
+    names: Annotated[list[str] | None, typer.Argument(help="translators; all of --years")] = None,
+    every: Annotated[
+        int, typer.Option("--every", min=1, help="remove words from one in so many sentences")
+    ] = 5,
+) -> None:
+    """Measure over the whole test set whether attention explains, for chapter 13; minutes each."""
+    with one_clear_line():
+        import torch
+
+        from heed.experiments.faithful import FILE, keep, measured
+        from heed.experiments.table import find
+        from heed.experiments.trained import load
+        from heed.experiments.years import trained_years
+
+        torch.set_num_threads(1)
+        for name in names or list(trained_years().values()):
+            trained: Any = load(name)
+            if "aer" not in trained.card.metrics:
+                note(f"{name} has no attention that could be changed")
+                continue
+            note(f"{name}: reading its data, then changing its looks …")
+            task: Any = find(name).load()
+            keep(name, measured(trained, task.corpus.test, every=every))
+            typer.echo(f"{name}: in {FILE}")
 
 
 @app.command()
@@ -306,6 +349,9 @@ def publish(
     partial: Annotated[
         bool, typer.Option("--partial", help="measure unfinished seeds as far as they are")
     ] = False,
+    join: Annotated[
+        bool, typer.Option("--join", help="keep the seeds of the shipped card that are not in runs")
+    ] = False,
     tatoeba: Tatoeba = None,
     threads: Threads = 1,
 ) -> None:
@@ -320,7 +366,7 @@ def publish(
         torch.set_num_threads(threads)
         experiment = find(name)
         task = experiment.load(places(tatoeba)) if partial else None
-        card = runner.publish(experiment, runs=runs or runner.RUNS, task=task)
+        card = runner.publish(experiment, runs=runs or runner.RUNS, task=task, join=join)
         for metric, seeds in numbers(card.metrics):
             if seeds["mean"] is not None:
                 typer.echo(f"{metric:36} {seeds['mean']:9.4f} ± {seeds['std']:.4f}")

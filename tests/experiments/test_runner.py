@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 import signal
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from heed.experiments import files
-from heed.experiments.cards import CardError
+from heed.experiments.cards import CardError, numbers
 from heed.experiments.maps import moments
 from heed.experiments.runner import (
     Interrupted,
@@ -236,6 +237,47 @@ def test_seeds_of_another_recipe_do_not_count(tiny, runs, tmp_path):
     faster = replace(tiny, train=replace(tiny.train, lr=0.02))
     with pytest.raises(RunError, match=r"another recipe \(train\.lr"):
         publish(faster, runs=runs, folder=tmp_path)
+
+
+def test_a_seed_that_was_trained_elsewhere_joins_the_card(tiny, runs, tmp_path):
+    whole = publish(tiny, runs=runs, folder=tmp_path / "whole")
+    first, second = tmp_path / "first", tmp_path / "second"
+    for place, seed in ((first, 0), (second, 1)):
+        shutil.copytree(runs / tiny.name / f"seed-{seed}", place / tiny.name / f"seed-{seed}")
+    folder = tmp_path / "trained"
+    assert not publish(tiny, runs=first, folder=folder).complete
+    joined = publish(tiny, runs=second, folder=folder, join=True)
+    # A card keeps six digits of the first seed; means of these differ in the last one.
+    assert replace(joined, metrics={}) == replace(whole, metrics={})
+    assert joined.complete
+    assert joined.seeds == [0, 1]
+    for (name, ours), (same, theirs) in zip(
+        numbers(joined.metrics), numbers(whole.metrics), strict=True
+    ):
+        assert name == same
+        assert ours["seeds"] == theirs["seeds"]
+        assert ours["mean"] == pytest.approx(theirs["mean"], abs=2e-6)
+        assert ours["std"] == pytest.approx(theirs["std"], abs=2e-6)
+    for file in whole.files:
+        assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_a_new_first_seed_brings_its_weights(tiny, runs, tmp_path):
+    folder, later = tmp_path / "trained", tmp_path / "later"
+    shutil.copytree(runs / tiny.name / "seed-1", later / tiny.name / "seed-1")
+    publish(tiny, runs=later, folder=folder)
+    joined = publish(tiny, runs=runs, folder=folder, join=True)
+    assert joined == publish(tiny, runs=runs, folder=tmp_path / "whole")
+
+
+def test_nothing_of_another_recipe_stays_on_a_card(tiny, runs, tmp_path):
+    folder = tmp_path / "trained"
+    publish(tiny, runs=runs, folder=folder)
+    faster = replace(tiny, train=replace(tiny.train, lr=0.02))
+    with pytest.raises(RunError, match=r"another recipe \(train\.lr"):
+        publish(faster, runs=tmp_path / "none", folder=folder, join=True)
+    with pytest.raises(CardError, match="nothing trained lies here"):
+        publish(tiny, runs=runs, folder=tmp_path / "empty", join=True)
 
 
 def test_damaged_work_is_not_published(tiny, task, tmp_path):

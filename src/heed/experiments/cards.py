@@ -40,6 +40,15 @@ def gather(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return gathered
 
 
+def of_one(metrics: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """What ``gather`` was given of one run: of the seed at that place. A number that does not exist
+    for it stays ``None``."""
+    return {
+        name: value["seeds"][place] if "seeds" in value else of_one(value, place)
+        for name, value in metrics.items()
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """What a reader needs in order to trust, or redo, a trained model.

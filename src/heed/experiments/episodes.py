@@ -15,7 +15,9 @@ from heed.evaluation.decoding import answering, device_of
 from heed.experiments.cards import Card
 from heed.experiments.maps import Bytes, quantise
 from heed.experiments.tasks import Trained
+from heed.models.prototypes import nearest_mean
 from heed.trace import AttentionTrace
+from heed.training.episodes import episode_loss
 from heed.training.loop import TrainConfig
 
 WATCHED, WATCHED_SHOTS = 4, 2
@@ -152,15 +154,14 @@ class Recognising:
         return Drawn(self.data, batch_size=train.batch_size, seed=seed, rank=rank, world=world)
 
     def loss(self, model: nn.Module, batch: Episodes, train: TrainConfig) -> Tensor:
-        """−log p of the right label of the picture that is asked about, in nats, a mean."""
-        guess = model(batch.pictures, batch.labels, batch.lengths)
-        return nn.functional.cross_entropy(
-            guess.at(batch.asked).float(), batch.answers, label_smoothing=train.label_smoothing
-        )
+        """See ``heed.training.episodes.episode_loss``."""
+        shared = batch.drawings if self.data.sharing > 1 else None
+        guess = model(batch.pictures, batch.labels, batch.lengths, shared)
+        return episode_loss(guess, batch, train)
 
     def count(self, batch: Episodes) -> Tensor:
-        """The episodes."""
-        return torch.tensor(len(batch.answers))
+        """The questions."""
+        return batch.asking.sum()
 
     def validate(self, model: nn.Module) -> float:
         """Nats an episode on scripts that neither training nor the test has, any number of
@@ -203,9 +204,11 @@ class Recognising:
         look_right: the share of its look that the step that asks gives to the pictures of the
             right class, for each attention block: ``look_right.5.attention 3``; chance is one of
             ``ways``, and less where it looks at itself
+        nearest_mean: the accuracy of prototypes on the model's own embedding, for models that
+            have one: see ``heed.models.prototypes``
         """
         tests = [str(shots) for shots in self.data.tests]
-        accuracy, interval, seen, looks = ({} for _ in range(4))
+        accuracy, interval, seen, looks, nearest = ({} for _ in range(5))
         for name, shots in zip(tests, self.data.tests, strict=True):
             test = self.data.held_out_episodes("test", self.data.held_out, shots)
             found = asked_of(model, test)
@@ -218,6 +221,9 @@ class Recognising:
                     block: each.masked_fill(~own, 0.0).sum(dim=1).mean().item()
                     for block, each in found.looks.items()
                 }
+            if found.nearest is not None:
+                by_mean = found.nearest.argmax(dim=-1) == test.answers
+                nearest[name] = by_mean.double().mean().item()
             known = replace(self.data, turned=False).held_out_episodes(
                 "train", self.data.held_out, shots
             )
@@ -229,7 +235,8 @@ class Recognising:
             "interval": interval,
             "seen": seen,
         }
-        return metrics | ({"look_right": looks} if looks else {}), {
+        metrics |= {"look_right": looks} if looks else {}
+        return metrics | ({"nearest_mean": nearest} if nearest else {}), {
             "episodes": self.data.held_out,
             "ways": self.data.ways,
             "chance": 1 / self.data.ways,
@@ -258,15 +265,20 @@ class Recognising:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the step that asks says, and where it looked, for each attention block."""
+    """What the step that asks says, and where it looked, for each attention block.
+
+    nearest: what prototypes on the same embedding say, if the model has one
+    """
 
     logits: Float[Tensor, "episode way"]
     looks: dict[str, Float[Tensor, "episode step"]]
+    nearest: Float[Tensor, "episode way"] | None = None
 
 
 def asked_of(model: Any, episodes: Episodes) -> Asked:
     """Put episodes through a model, some at a time."""
     logits: list[Tensor] = []
+    nearest: list[Tensor] = []
     looks: dict[str, list[Tensor]] = {}
     device = device_of(model)
     with answering(model):
@@ -275,6 +287,14 @@ def asked_of(model: Any, episodes: Episodes) -> Asked:
             guess = model(part.pictures.to(device), part.labels.to(device), part.lengths.to(device))
             logits.append(guess.at(part.asked.to(device)).float().cpu())
             row = torch.arange(len(part.asked))
+            if guess.embedded is not None:
+                ways = logits[-1].shape[-1]
+                by_mean = nearest_mean(guess.embedded.float().cpu(), part.labels, ways)
+                nearest.append(by_mean[row, part.asked])
             for block, weights in guess.weights.items():
                 looks.setdefault(block, []).append(weights.float().cpu()[row, part.asked])
-    return Asked(torch.cat(logits), {block: torch.cat(each) for block, each in looks.items()})
+    return Asked(
+        torch.cat(logits),
+        {block: torch.cat(each) for block, each in looks.items()},
+        torch.cat(nearest) if nearest else None,
+    )

@@ -3,7 +3,7 @@
 Beside the weights come the graphs (see ``heed.experiments.graphs``): ``encoder.onnx`` and
 ``decoder.onnx`` of a model that writes or points, ``step.onnx`` of one that reads,
 ``painter.onnx`` of one that makes pictures, ``start.onnx`` and ``step.onnx`` of a machine with a
-memory. And
+memory, ``episode.onnx`` of what learns within an episode, ``step.onnx`` of a policy. And
 ``export.json``, which says what they are made from, how to run them, which files a page needs for
 that, and how far they are from PyTorch. Nothing is written unless all bars hold:
 
@@ -29,8 +29,10 @@ from heed.experiments.cards import compact
 from heed.experiments.checkpoint import checked, checksum, fill, tensors
 from heed.experiments.exported import (
     Exported,
+    ExportedLearner,
     ExportedMachine,
     ExportedPainter,
+    ExportedPlayer,
     ExportedPointer,
     ExportedReader,
     ExportedTeller,
@@ -50,8 +52,10 @@ __all__ = [
     "NODES",
     "WEIGHTS",
     "Exported",
+    "ExportedLearner",
     "ExportedMachine",
     "ExportedPainter",
+    "ExportedPlayer",
     "ExportedPointer",
     "ExportedReader",
     "ExportedTeller",

@@ -15,12 +15,16 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heed.evaluation.hands import Hands
+from heed.experiments.episodes import Asked
 from heed.experiments.graphs import (
     FAMILIES,
     ExportError,
     Family,
+    HeadedFamily,
+    LearningFamily,
     MachineFamily,
     PaintingFamily,
+    PlayingFamily,
     PointingFamily,
     ReadingFamily,
     TellingFamily,
@@ -28,6 +32,7 @@ from heed.experiments.graphs import (
 )
 from heed.experiments.graphs.lstmn import Begin
 from heed.experiments.graphs.ntm import COMMANDS, FIRST
+from heed.experiments.graphs.transformer import controlled
 from heed.experiments.manifest import read_manifest
 from heed.layers.addressing import Aim
 from heed.models.lstmn import LanguageOutput
@@ -35,9 +40,12 @@ from heed.models.ntm import Commands, MemoryState, NTMOutput, NTMState, NTMStep
 from heed.models.pointer import Encoded, PointerOutput, PointerState, Rule, allowed
 from heed.models.sagan import Drawn
 from heed.models.show_attend_tell import TellOutput, TellStep
+from heed.models.snail import Policy, before
+from heed.models.transformer import UNCHANGED, Changes, TransformerOutput
 from heed.models.translator import DecoderOutput, StepOutput
 
 F = TypeVar("F")
+G = TypeVar("G", bound="OneGraph")
 
 
 def require_tools() -> None:
@@ -119,7 +127,10 @@ class Exported:
         self, family: Family, encoder: bytes, decoder: bytes, neutral: Mapping[str, Any]
     ) -> None:
         self.family = family
-        self.encoder, self.decoder = Session(encoder), Session(decoder, neutral)
+        self.encoder, self.decoder = Session(encoder), Session(decoder)
+        for name, value in neutral.items():
+            side = self.encoder if name in self.encoder.inputs else self.decoder
+            side.neutral[name] = value
 
     @classmethod
     def read(cls, folder: Path) -> "Exported":
@@ -132,12 +143,12 @@ class Exported:
     @property
     def settings(self) -> dict[str, tuple[torch.dtype, list[str | int]]]:
         """Type and axes of each control."""
-        return self.decoder.settings
+        return self.encoder.settings | self.decoder.settings
 
     @property
     def neutral(self) -> dict[str, Any]:
         """What each control is when it leaves the model as it is."""
-        return self.decoder.neutral
+        return self.encoder.neutral | self.decoder.neutral
 
     def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
         """Of both graphs."""
@@ -189,6 +200,82 @@ class Exported:
             torch.stack(logits, 1),
             {"cross": torch.stack(weights, 1).unsqueeze(1)} if weights else {},
             torch.stack(places, 1) if places else None,
+        )
+
+
+class ExportedTransformer(Exported):
+    """The two graphs of a Transformer, behind its own interface, changes and maps among it."""
+
+    kind = HeadedFamily
+
+    def controls(self, session: Session, changes: Changes) -> dict[str, Any]:
+        """Those of one graph that make these changes."""
+        shapes = {n: axes for n, (_, axes) in self.settings.items() if n.endswith("_on")}
+        every = controlled(changes, shapes)
+        return {name: every[name] for name in session.neutral}
+
+    def encode(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        *,
+        changes: Changes = UNCHANGED,
+    ) -> Any:
+        """Read the sentence, once for all decoder layers."""
+        known = {"source": source, "source_lengths": source_lengths}
+        return self.family.encoded(**self.encoder(known, {}, self.controls(self.encoder, changes)))
+
+    def step(  # type: ignore[override]
+        self,
+        state: Any,
+        token: Int[Tensor, " batch"],
+        encoded: Any,
+        *,
+        changes: Changes = UNCHANGED,
+    ) -> tuple[Any, StepOutput]:
+        """One word on."""
+        state, found = self.look(state, token, encoded, changes)
+        return state, StepOutput(found["logits"], found["weights"])
+
+    def look(
+        self, state: Any, token: Int[Tensor, " batch"], encoded: Any, changes: Changes
+    ) -> tuple[Any, dict[str, Tensor]]:
+        """The same, with all that the graph says."""
+        known = {field.name: getattr(encoded, field.name) for field in fields(encoded)}
+        known |= {field.name: getattr(state, field.name) for field in fields(state)}
+        controls = self.controls(self.decoder, changes)
+        found = self.decoder(known | {"token": token}, {}, controls)
+        moved = {name: found[f"next_{name}"] for name in self.family.state_fields()}
+        return self.family.state(**moved), found
+
+    def __call__(
+        self,
+        source: Int[Tensor, "batch source"],
+        source_lengths: Int[Tensor, " batch"],
+        target_in: Int[Tensor, "batch step"],
+        *,
+        changes: Changes = UNCHANGED,
+    ) -> TransformerOutput:
+        """Teacher forcing, step by step."""
+        encoded = self.encode(source, source_lengths, changes=changes)
+        state, steps = self.start(encoded), []
+        for token in target_in.unbind(1):
+            state, found = self.look(state, token, encoded, changes)
+            steps.append(found)
+
+        def rows(name: str) -> list[Tensor]:
+            """Of each layer, batch × head × step × key; what is not written yet has no weight."""
+            longest = steps[-1][name].shape[-1]
+            padded = [nn.functional.pad(x[name], (0, longest - x[name].shape[-1])) for x in steps]
+            return list(torch.stack(padded, 3).unbind(1))
+
+        maps = {f"encoder {n}": each for n, each in enumerate(encoded.encoder_maps.unbind(1), 1)}
+        maps |= {f"decoder {n}": each for n, each in enumerate(rows("decoder_maps"), 1)}
+        maps |= {f"cross {n}": each for n, each in enumerate(rows("cross_maps"), 1)}
+        return TransformerOutput(
+            torch.stack([found["logits"] for found in steps], 1),
+            {"cross": torch.stack([found["weights"] for found in steps], 1).unsqueeze(1)},
+            maps=maps,
         )
 
 
@@ -547,9 +634,130 @@ class EncodedPoints(Encoded):
     first_x: Float[Tensor, "batch d_input"]
 
 
+class OneGraph:
+    """The one graph of a model whose attention blocks have names. There are no controls.
+
+    blocks: what they are called
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[type]
+
+    def __init__(self, content: bytes) -> None:
+        self.graph = Session(content)
+        self.blocks = looks_of(self.graph)
+
+    @classmethod
+    def read(cls: type[G], folder: Path) -> G:
+        """The export in a folder, if it is whole and belongs to the weights beside it."""
+        _family(read_manifest(folder), cls.kind)
+        return cls((folder / f"{cls.name}.onnx").read_bytes())
+
+    @property
+    def neutral(self) -> dict[str, Any]:
+        """Nothing."""
+        return self.graph.neutral
+
+    def signatures(self) -> dict[str, dict[str, dict[str, list[Any]]]]:
+        """Of the graph."""
+        return {self.name: self.graph.signature()}
+
+    def begins(self) -> dict[str, Any]:
+        """Nothing, unless there are steps."""
+        return {}
+
+    def looks(self, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights that came out, block by block."""
+        weights = found["weights"].unbind(1) if self.blocks else ()
+        return dict(zip(self.blocks, weights, strict=True))
+
+
+class ExportedLearner(OneGraph):
+    """The graph of a model that learns within an episode."""
+
+    name, kind = "episode", LearningFamily
+
+    def __call__(
+        self,
+        pictures: Float[Tensor, "batch step row column"],
+        labels: Int[Tensor, "batch step"],
+    ) -> Asked:
+        """What the last step says, and where it looked; episodes are equally long."""
+        found = self.graph({"pictures": pictures, "labels": labels})
+        return Asked(found["logits"], self.looks(found))
+
+
+class ExportedPlayer(OneGraph):
+    """The graph of a policy, behind the model's own interface."""
+
+    name, kind = "step", PlayingFamily
+
+    def begins(self) -> dict[str, Any]:
+        """What has been seen before the first pull: no step of so many numbers."""
+        _, (_, _, width) = self.graph.inputs["seen"]
+        return {"seen": {"type": "float32", "shape": [0, width], "value": 0.0}}
+
+    def start(self, batch: int) -> Float[Tensor, "batch 0 _"]:
+        """Before the first pull."""
+        return torch.zeros(batch, *self.begins()["seen"]["shape"])
+
+    def step(
+        self,
+        seen: Float[Tensor, "batch past _"],
+        action: Int[Tensor, " batch"],
+        reward: Int[Tensor, " batch"],
+    ) -> tuple[Float[Tensor, "batch key _"], Policy]:
+        """The next pull, after this action and its reward (−1 and 0 before the first one)."""
+        happened = torch.where(action < 0, -1, 2 * action + reward)
+        found = self.graph({"told": happened, "seen": seen})
+        policy = Policy(
+            found["logits"][:, None],
+            found["values"][:, None],
+            {name: each[:, None] for name, each in self.looks(found).items()},
+        )
+        return found["next_seen"], policy
+
+    def __call__(
+        self, actions: Int[Tensor, "batch pull"], rewards: Int[Tensor, "batch pull"]
+    ) -> Policy:
+        """All of these pulls, step by step. What was not done yet gets no weight."""
+        actions, rewards = before(actions, rewards)
+        seen, steps = self.start(len(actions)), []
+        for action, reward in zip(actions.unbind(1), rewards.unbind(1), strict=True):
+            seen, policy = self.step(seen, action, reward)
+            steps.append(policy)
+        pulls = len(steps)
+
+        def rows(name: str) -> Tensor:
+            each = [step.weights[name] for step in steps]
+            return torch.cat(
+                [nn.functional.pad(row, (0, pulls - row.shape[-1])) for row in each], dim=1
+            )
+
+        return Policy(
+            torch.cat([step.logits for step in steps], dim=1),
+            torch.cat([step.values for step in steps], dim=1),
+            {name: rows(name) for name in self.blocks},
+        )
+
+
+def looks_of(graph: Session) -> list[str]:
+    """What the attention blocks of a graph are called, from the first to the last."""
+    shape = graph.signature()["outputs"].get("weights")
+    return [f"attention {i}" for i in range(1, shape[2] + 1)] if shape else []
+
+
 def opened(
     model: nn.Module, graphs: Mapping[str, bytes]
-) -> Exported | ExportedReader | ExportedPainter | ExportedMachine | ExportedPointer:
+) -> (
+    Exported
+    | ExportedReader
+    | ExportedPainter
+    | ExportedMachine
+    | ExportedPointer
+    | ExportedLearner
+    | ExportedPlayer
+):
     """The graphs of a model, by their names, ready to be asked."""
     family, config = family_of(model), model.config
     neutral = family.controls(config)
@@ -557,11 +765,16 @@ def opened(
         return ExportedPainter(graphs["painter"], neutral)
     if isinstance(family, PointingFamily):
         return ExportedPointer(family, graphs["encoder"], graphs["decoder"])
+    if isinstance(family, LearningFamily):
+        return ExportedLearner(graphs["episode"])
+    if isinstance(family, PlayingFamily):
+        return ExportedPlayer(graphs["step"])
     if isinstance(family, MachineFamily):
         return ExportedMachine(graphs["start"], graphs["step"], neutral)
     if isinstance(family, ReadingFamily):
         return ExportedReader(family, graphs["step"], family.begin(config), neutral)
-    kind = ExportedTeller if isinstance(family, TellingFamily) else Exported
+    kinds = {TellingFamily: ExportedTeller, HeadedFamily: ExportedTransformer}
+    kind = kinds.get(type(family), Exported)
     return kind(family, graphs["encoder"], graphs["decoder"], neutral)
 
 

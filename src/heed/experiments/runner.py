@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,14 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from heed.experiments.cards import Card, CardError, first_difference, gather, jsonable
+from heed.experiments.cards import (
+    Card,
+    CardError,
+    first_difference,
+    gather,
+    jsonable,
+    of_one,
+)
 from heed.experiments.checkpoint import (
     checked,
     load_weights,
@@ -39,7 +46,7 @@ from heed.experiments.maps import Bytes, moments, pack
 from heed.experiments.parallel import Processes
 from heed.experiments.table import REPOSITORY, Experiment
 from heed.experiments.tasks import Task
-from heed.training.loop import Report, TrainConfig, adam, train
+from heed.training.loop import Report, TrainConfig, adam, computed_in, train
 
 RUNS = REPOSITORY / "runs"
 STATE = "state.safetensors"
@@ -122,6 +129,7 @@ class Record:
     seconds: float
     parameters: int
     dtype: str
+    precision: str
     threads: int
     processes: int
     versions: dict[str, str]
@@ -142,6 +150,27 @@ class Record:
             return cls(**json.loads(path.read_bytes()))
         except (json.JSONDecodeError, UnicodeDecodeError, TypeError) as fault:
             raise CardError(f"{path} is damaged: {fault}") from None
+
+    @classmethod
+    def on(cls, card: Card, seed: int, recipe: Mapping[str, Any]) -> "Record":
+        """A seed as a card tells of it. What a card says of the shipped seed only (files, seconds,
+        what was watched) is that of the shipped one."""
+        told = {field.name for field in fields(cls)} & {field.name for field in fields(card)}
+        curve = card.curves[str(seed)]
+        own = {
+            "recipe": {
+                "model": {name: card.config.get(name) for name in recipe["model"]},
+                "data": card.data,
+                "train": card.train,
+            },
+            "metrics": of_one(card.metrics, card.seeds.index(seed)),
+            "seed": seed,
+            "step": int(curve[-1]["step"]),
+            "steps": int(card.train["steps"]),
+            "processes": 1,
+            "curve": curve,
+        }
+        return cls(**{name: getattr(card, name) for name in told} | own)
 
 
 class Run:
@@ -324,6 +353,7 @@ class Run:
             seconds=round(progress.seconds, 1),
             parameters=sum(p.numel() for p in self.model.parameters()),
             dtype="float16" if half else "float32",
+            precision=computed_in(self.experiment.train.precision, self.processes.device),
             threads=torch.get_num_threads(),
             processes=self.processes.world,
             versions=versions(self.processes.device),
@@ -385,12 +415,16 @@ def publish(
     runs: Path = RUNS,
     folder: Path | None = None,
     task: Task | None = None,
+    join: bool = False,
 ) -> Card:
     """Make one card of all finished seeds and ship the weights of the first.
 
     With a ``task``, seeds that are still on their way are measured as far as they are; the card
-    then says that it is not complete.
+    then says that it is not complete. With ``join``, seeds that the card in ``folder`` has already,
+    and that are not in ``runs``, stay on it: seeds may be trained on several machines.
     """
+    target = folder or experiment.folder
+    old = Card.read(target) if join else None
     records: list[Record] = []
     faults: list[str] = []
     for seed in experiment.seeds:
@@ -404,6 +438,8 @@ def publish(
             run = Run(experiment, seed, task, runs=runs)
             run.load()
             record = run.finish()
+        if record is None and old is not None and seed in old.seeds:
+            record = Record.on(old, seed, experiment.recipe)
         if record is None:
             faults.append(f"seed {seed} is not finished")
             continue
@@ -416,6 +452,8 @@ def publish(
         raise RunError(f"nothing to publish of {experiment.name}: {'; '.join(faults)}")
     shipped = records[0]
     source = runs / experiment.name / f"seed-{shipped.seed}"
+    if not (source / "record.json").exists():
+        source = target
     card = Card(
         experiment=experiment.name,
         chapter=experiment.chapter,
@@ -435,7 +473,7 @@ def publish(
         complete=not faults and all(record.complete for record in records),
         parameters=shipped.parameters,
         dtype=shipped.dtype,
-        precision=experiment.train.precision,
+        precision=shipped.precision,
         threads=shipped.threads,
         versions=shipped.versions,
         files=shipped.files,
@@ -443,7 +481,6 @@ def publish(
         inputs=shipped.inputs,
         moments=shipped.moments,
     )
-    target = folder or experiment.folder
     for name in shipped.files:
         write_by_rename(target / name, checked(source, name, shipped.files))
     card.write(target)

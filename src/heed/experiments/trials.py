@@ -4,7 +4,7 @@ the same trial.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,8 +12,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from heed.data.bandits import Bandits
 from heed.data.batches import Batch, encode_batch
 from heed.data.corpora import Corpus
+from heed.data.episodes import Episodes
 from heed.data.pairs import Pair
 from heed.data.prose import Prose, Sentence, from_short_to_long
 from heed.data.tapes import Tape
@@ -26,7 +28,10 @@ from heed.evaluation.decoding import greedy, translate
 from heed.evaluation.hands import Hand, Hands
 from heed.evaluation.pointing import point
 from heed.evaluation.twins import in_words, to_bytes
+from heed.experiments.bandits import Playing
 from heed.experiments.captioning import TESTS, Describing, pixels
+from heed.experiments.episodes import Asked, Recognising
+from heed.experiments.exported import ExportedTransformer
 from heed.experiments.graphs import ExportError
 from heed.experiments.language import Reading
 from heed.experiments.pointing import Pointing, said
@@ -36,7 +41,9 @@ from heed.experiments.translation import Translating
 from heed.experiments.twins import Painting, normal
 from heed.models.lstmn import LanguageOutput
 from heed.models.pointer import Rule
+from heed.models.transformer import Changes, Transformer, TransformerOutput
 from heed.models.translator import DecoderOutput
+from heed.training.policy import play
 
 WORDS = 500
 """Words that are predicted, at least."""
@@ -99,6 +106,10 @@ def trial_of(task: Task) -> Trial:
         return PointedAt(task)
     if isinstance(task, Answering):
         return Runs(task)
+    if isinstance(task, Recognising):
+        return Shown(task)
+    if isinstance(task, Playing):
+        return Pulled(task)
     raise ExportError(f"it is not known how to compare what comes of {type(task).__name__}")
 
 
@@ -112,8 +123,18 @@ def likeliest(logits: Float[Tensor, "word vocab"]) -> Int[Tensor, " word"]:
 # ------------------------------------------------------------------------------- translating
 
 
+CHANGES = (
+    Changes(),
+    Changes(off=(("encoder", 1, 1), ("decoder", 1, 1), ("cross", 1, 1))),
+    Changes(source_shift=9, target_shift=4),
+    Changes(source_places=False, target_places=False),
+)
+"""What is done to a Transformer while it is tried, each by itself."""
+
+
 class Translations:
-    """Held-out pairs; the model is made to write the gold words, then left to itself."""
+    """Held-out pairs; the model is made to write the gold words, then left to itself. A Transformer
+    does so with each of ``CHANGES``, and all its maps count."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.pairs = held_out(corpus)
@@ -123,21 +144,25 @@ class Translations:
 
     def together(self, model: Any) -> Answers:
         batch = self.batch
-        output = model(batch.source, batch.source_lengths, batch.target[:, :-1])
-        return real(output, batch)
+        given = batch.source, batch.source_lengths, batch.target[:, :-1]
+        return joined([real(model(*given, **way), batch) for way in ways(model)])
 
     def alone(self, model: Any) -> Answers:
-        batch, logits, weights = self.batch, [], []
+        return joined([self._alone(model, way) for way in ways(model)])
+
+    def _alone(self, model: Any, way: Mapping[str, Any]) -> Answers:
+        batch, logits = self.batch, []
+        weights: dict[str, list[Tensor]] = {}
         for b, (keys, steps) in enumerate(
             zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
         ):
-            row = slice(b, b + 1)
-            output = model(
-                batch.source[row, :keys], batch.source_lengths[row], batch.target[row, : steps - 1]
-            )
+            row, asked = slice(b, b + 1), batch.target[b : b + 1, : steps - 1]
+            output = model(batch.source[row, :keys], batch.source_lengths[row], asked, **way)
             logits.append(output.logits[0])
-            weights += [maps.flatten() for maps in output.weights.values()]
-        return Answers(torch.cat(logits), torch.cat(weights) if weights else None)
+            for name, each in maps(output).items():
+                weights.setdefault(name, []).append(each.flatten())
+        looks = [torch.cat(each) for each in weights.values()]
+        return Answers(torch.cat(logits), torch.cat(looks) if looks else None)
 
     def says(self, model: Any) -> list[tuple[str, ...]]:
         return [tuple(each.words) for each in translate(model, self.pairs, *self.vocabularies)]
@@ -169,11 +194,34 @@ def held_out(corpus: Corpus, *, each: int = 30) -> list[Pair]:
 def real(output: DecoderOutput, batch: Batch) -> Answers:
     """What counts of a padded batch of translations."""
     steps = _first(batch.target_lengths - 1, batch.target.shape[1] - 1)
-    maps = output.weights.get("cross")
-    if maps is None:
-        return Answers(output.logits[steps], None)
     keys = _first(batch.source_lengths, batch.source.shape[1])
-    return Answers(output.logits[steps], maps[:, 0][steps[:, :, None] & keys[:, None, :]])
+    sides = {"encoder": (keys, keys), "decoder": (steps, steps), "cross": (steps, keys)}
+    looks = []
+    for name, each in maps(output).items():
+        asks, looked_at = sides[name.split()[0]]
+        inside = asks[:, None, :, None] & looked_at[:, None, None, :]
+        looks.append(each[inside.expand_as(each)])
+    return Answers(output.logits[steps], torch.cat(looks) if looks else None)
+
+
+def maps(output: DecoderOutput) -> dict[str, Float[Tensor, "batch head query key"]]:
+    """Every map that came out."""
+    of_heads = output.maps if isinstance(output, TransformerOutput) else {}
+    return output.weights | dict(of_heads)
+
+
+def ways(model: Any) -> list[dict[str, Any]]:
+    """How a model is asked: what is said to it besides a pair."""
+    if isinstance(model, Transformer | ExportedTransformer):
+        return [{"changes": changes} for changes in CHANGES]
+    return [{}]
+
+
+def joined(answers: list[Answers]) -> Answers:
+    """Several runs as one."""
+    looks = [each.weights for each in answers if each.weights is not None]
+    logits = torch.cat([each.logits for each in answers])
+    return Answers(logits, torch.cat(looks) if looks else None)
 
 
 def _first(lengths: Int[Tensor, " batch"], longest: int) -> Bool[Tensor, "batch longest"]:
@@ -455,3 +503,117 @@ class PointedAt:
             kept = model(points, some.answers, rule=self.rule).weights[some.scored]
             weights.append(kept.flatten())
         return Pointed(torch.cat(logits), torch.cat(weights))
+
+
+# ------------------------------------------------------------------------------- learning
+
+
+class Likeliest(Answers):
+    """The same of labels, and of arms: one row for each that is asked for."""
+
+    @property
+    def chosen(self) -> Tensor:
+        """The likeliest of them."""
+        return self.logits.argmax(dim=-1)
+
+
+def by_row(looks: Mapping[str, Tensor]) -> Float[Tensor, " look"]:
+    """The looks of all blocks, row by row of a batch."""
+    return torch.stack(list(looks.values()), dim=1).flatten()
+
+
+class Shown:
+    """Episodes of the validation's scripts, with every number of shots.
+
+    lengths: pictures of each, the asked one among them
+    """
+
+    def __init__(self, task: Recognising) -> None:
+        data = task.data
+        each = -(-WORDS // data.shots)
+        self.episodes = [
+            data.held_out_episodes("valid", each, shots) for shots in range(1, data.shots + 1)
+        ]
+        self.lengths = [length for some in self.episodes for length in some.lengths.tolist()]
+
+    def together(self, model: Any) -> Answers:
+        return self._asked(model, self.episodes)
+
+    def alone(self, model: Any) -> Answers:
+        rows = [
+            some.rows(slice(i, i + 1)) for some in self.episodes for i in range(len(some.answers))
+        ]
+        return self._asked(model, rows)
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [
+            (str(label),)
+            for some in self.episodes
+            for label in asked(model, some).logits.argmax(dim=-1).tolist()
+        ]
+
+    @staticmethod
+    def _asked(model: Any, episodes: list[Episodes]) -> Answers:
+        found = [asked(model, some) for some in episodes]
+        looks = [by_row(some.looks) for some in found if some.looks]
+        logits = torch.cat([some.logits for some in found])
+        return Likeliest(logits, torch.cat(looks) if looks else None)
+
+
+def asked(model: Any, episodes: Episodes) -> Asked:
+    """What the last step says, and where it looked; episodes are equally long."""
+    pictures = _as_precise(episodes.pictures, model)
+    if not isinstance(model, nn.Module):
+        return model(pictures, episodes.labels)
+    guess = model(pictures, episodes.labels)
+    return Asked(guess.logits[:, -1], {block: each[:, -1] for block, each in guess.weights.items()})
+
+
+class Pulled:
+    """Bandits of three lengths, any arm pulled at each pull; what a policy says are the arms that
+    it pulls when it plays them itself.
+
+    lengths: pulls of each
+    """
+
+    def __init__(self, task: Playing) -> None:
+        data = task.data
+        pulls = sorted({1, -(-data.pulls // 2), data.pulls})
+        each = max(8, -(-WORDS // sum(pulls)))
+        drawn = data.held_out_bandits(0, each * len(pulls))
+        dice = torch.Generator().manual_seed(data.seed)
+        self.bandits = [
+            Bandits(drawn.p[i :: len(pulls)], drawn.luck[i :: len(pulls), :n])
+            for i, n in enumerate(pulls)
+        ]
+        self.actions = [torch.randint(data.arms, (each, n), generator=dice) for n in pulls]
+        self.rewards = [
+            torch.stack([some.pull(t, arms) for t, arms in enumerate(done.unbind(1))], dim=1)
+            for some, done in zip(self.bandits, self.actions, strict=True)
+        ]
+        self.lengths = [n for n in pulls for _ in range(each)]
+
+    def together(self, model: Any) -> Answers:
+        return self._scored(model, list(zip(self.actions, self.rewards, strict=True)))
+
+    def alone(self, model: Any) -> Answers:
+        rows = [
+            row
+            for done, paid in zip(self.actions, self.rewards, strict=True)
+            for row in zip(done.split(1), paid.split(1), strict=True)
+        ]
+        return self._scored(model, rows)
+
+    def says(self, model: Any) -> list[tuple[str, ...]]:
+        return [
+            tuple(map(str, row))
+            for some in self.bandits
+            for row in play(model, some, likeliest=True).actions.tolist()
+        ]
+
+    @staticmethod
+    def _scored(model: Any, histories: list[tuple[Tensor, Tensor]]) -> Answers:
+        found = [model(done, paid) for done, paid in histories]
+        looks = [by_row(some.weights) for some in found if some.weights]
+        logits = torch.cat([some.logits.flatten(0, 1) for some in found])
+        return Likeliest(logits, torch.cat(looks) if looks else None)

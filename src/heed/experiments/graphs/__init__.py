@@ -4,7 +4,8 @@ A translator becomes two graphs. The *encoder* reads a sentence, the *decoder* m
 whoever runs them loops. So does a model that describes pictures: its encoder looks at one. A
 language model is one graph, the *step*; a model that makes pictures is one, too, the *painter*.
 A pointer network has an encoder of points, and a decoder that scores them.
-Of a machine with a memory there are two: the *start* of a sequence, and a *step*.
+Of a machine with a memory there are two: the *start* of a sequence, and a *step*. What learns
+within an *episode* is one graph, and so is the *step* of a policy.
 Inputs and outputs bear the names of the model's own records (``Annotations.keep``,
 ``LSTMNState.tape``), a state that comes out has ``next_`` before its name. Batch, source length and
 slots are free.
@@ -20,8 +21,11 @@ loads the file.
 from heed.experiments.graphs.families import (
     FAMILIES,
     Family,
+    HeadedFamily,
+    LearningFamily,
     MachineFamily,
     PaintingFamily,
+    PlayingFamily,
     PointingFamily,
     ReadingFamily,
     TellingFamily,
@@ -37,9 +41,12 @@ __all__ = [
     "ExportError",
     "Family",
     "Graph",
+    "HeadedFamily",
     "Kind",
+    "LearningFamily",
     "MachineFamily",
     "PaintingFamily",
+    "PlayingFamily",
     "PointingFamily",
     "ReadingFamily",
     "Stored",

@@ -16,6 +16,8 @@ from heed.experiments.graphs import (
     sagan,
     seq2seq,
     show_attend_tell,
+    snail,
+    transformer,
 )
 from heed.experiments.graphs.graph import Graph
 from heed.experiments.graphs.storage import ExportError, Stored
@@ -32,6 +34,8 @@ from heed.models.pointer import PointerNetwork
 from heed.models.sagan import SAGAN
 from heed.models.seq2seq import Seq2Seq, Thought
 from heed.models.show_attend_tell import Seen, ShowAttendTell, TellState
+from heed.models.snail import SNAIL, SNAILPolicy
+from heed.models.transformer import Transformer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +44,8 @@ class Family:
 
     encoded, state: the records of ``Translator.encode`` and ``Translator.start``
     start: for each field of the state the field of ``encoded`` that it begins with
-    controls: inputs of the decoder beyond those of ``step``, and what leaves the model of a config
-        as it is
+    controls: inputs of the graphs beyond those of ``encode`` and ``step``, and what leaves the
+        model of a config as it is
     part: what the names of those parameters begin with that the graphs are made of
     """
 
@@ -89,6 +93,11 @@ class ReadingFamily:
 class TellingFamily(Family):
     """How the models of a class that describe pictures are exported: as translators are, but that
     the encoder reads pixels."""
+
+
+class HeadedFamily(Family):
+    """How the translators of a class are exported that have many heads in many layers: as others
+    are, with the maps of all of them beside, and heads that can be switched off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +156,48 @@ class PointingFamily:
         return [self.encoder(config, parameters), self.decoder(config, parameters)]
 
 
-AnyFamily = Family | ReadingFamily | PaintingFamily | MachineFamily | PointingFamily
+@dataclass(frozen=True, kw_only=True)
+class LearningFamily:
+    """How the models of a class that learn within an episode are exported: as one graph, which is
+    shown all of it at once.
+
+    controls, part: as in ``Family``
+    """
+
+    episode: Callable[[Any, Mapping[str, Stored]], Graph]
+    controls: Callable[[Any], Mapping[str, Any]] = lambda config: {}
+    part: str = ""
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """The one there is, in a list."""
+        return [self.episode(config, parameters)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayingFamily:
+    """How the policies of a class are exported: as one graph, from pull to pull.
+
+    controls, part: as in ``Family``
+    """
+
+    step: Callable[[Any, Mapping[str, Stored]], Graph]
+    controls: Callable[[Any], Mapping[str, Any]] = lambda config: {}
+    part: str = ""
+
+    def graphs(self, config: Any, parameters: Mapping[str, Stored]) -> list[Graph]:
+        """The one there is, in a list."""
+        return [self.step(config, parameters)]
+
+
+AnyFamily = (
+    Family
+    | ReadingFamily
+    | PaintingFamily
+    | MachineFamily
+    | PointingFamily
+    | LearningFamily
+    | PlayingFamily
+)
 
 FAMILIES: dict[str, AnyFamily] = {
     Bahdanau.__name__: Family(
@@ -173,6 +223,14 @@ FAMILIES: dict[str, AnyFamily] = {
         state=Thought,
         start={"h": "h", "c": "c"},
         controls=lambda config: {},
+    ),
+    Transformer.__name__: HeadedFamily(
+        encoder=transformer.encoder,
+        decoder=transformer.decoder,
+        encoded=transformer.Read,
+        state=transformer.Written,
+        start=transformer.START,
+        controls=transformer.controls,
     ),
     LSTMNLanguageModel.__name__: ReadingFamily(
         step=lstmn.step,
@@ -210,6 +268,8 @@ FAMILIES: dict[str, AnyFamily] = {
         state=ntm.state,
         controls=ntm.controls,
     ),
+    SNAIL.__name__: LearningFamily(episode=snail.episode),
+    SNAILPolicy.__name__: PlayingFamily(step=snail.step),
 }
 
 

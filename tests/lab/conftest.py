@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_in_lab import CELLS, Jupyter, chapters_with_labs
 from run_chapters import tidy
+from slices import for_labs
 
 
 def committed(metadata: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -33,7 +33,7 @@ def committed(metadata: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 @pytest.fixture(scope="session")
 def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
-    """The server; in its folder a notebook with each lab, and the chapters that have labs."""
+    """The server; in its folder a notebook with each lab, and what the chapters' labs need."""
     home = tmp_path_factory.mktemp("jupyter")
     notebook = new_notebook(cells=[new_code_cell(cell.strip()) for cell in CELLS])
     notebook.metadata["kernelspec"] = {
@@ -44,7 +44,7 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
     nbformat.write(notebook, home / "labs.ipynb")
     nbformat.write(committed(notebook.metadata), home / "committed.ipynb")
     for path in chapters_with_labs():
-        shutil.copy(path, home / path.name)
+        nbformat.write(for_labs(nbformat.read(path, as_version=4)), home / path.name)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

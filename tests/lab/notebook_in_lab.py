@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, FloatRect, Locator, Page
 from reader import PATIENCE, ROOT, Log
 
 CELLS = (
@@ -46,8 +46,20 @@ from heed.labs import MaskLab
 MaskLab()
 """,
     """
+from heed.labs import LookingLab
+LookingLab()
+""",
+    """
+from heed.labs import EatingLab
+EatingLab("lstmn_english")
+""",
+    """
 from heed.labs import RivalsLab
 RivalsLab({"attention": "bahdanau_grammar", "one vector": "seq2seq_grammar"})
+""",
+    """
+from heed.labs import YearsLab
+YearsLab({"one vector": "seq2seq_grammar", "additive": "bahdanau_grammar"}, shown=[1])
 """,
     """
 from heed.labs import WindowLab
@@ -60,6 +72,31 @@ WindowLab(
     text="a b c d e f g h",
     row=2,
 )
+""",
+    """
+from pathlib import Path
+import heed
+from heed.experiments.translation import TrainedTranslator
+from heed.labs import HeadsLab
+from heed.models.transformer import Transformer, TransformerConfig
+known = heed.load("bahdanau_grammar")
+sizes = {"source_vocab": len(known.source_vocab), "target_vocab": len(known.target_vocab)}
+def heady(heads):
+    config = TransformerConfig(
+        **sizes, d_model=24, d_inner=32, heads=heads, encoder_layers=2, decoder_layers=2
+    )
+    model = Transformer(config).eval()
+    for name, parameter in model.named_parameters():
+        if "norm" not in name:
+            torch.nn.init.normal_(parameter, std=0.4)
+    return TrainedTranslator(
+        model=model,
+        card=known.card,
+        folder=Path(),
+        source_vocab=known.source_vocab,
+        target_vocab=known.target_vocab,
+    )
+HeadsLab({"three": heady(3), "four": heady(4)}, text="the cat was sleeping .")
 """,
     """
 from pathlib import Path
@@ -140,6 +177,20 @@ PointerLab(
     {"a tour": pointer(rule="each_once"), "the hull": pointer(), "in order": pointer(d_input=1)}
 )
 """,
+    """
+from heed.experiments.bandits import TrainedPlayer
+from heed.experiments.episodes import TrainedLearner
+from heed.labs import BanditLab, EpisodeLab
+from heed.models.snail import SNAIL, SNAILConfig, SNAILPolicy, SNAILPolicyConfig
+def snail(kind, model):
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return kind(model=model.eval(), card=heed.load("lstmn_recall").card, folder=Path())
+EpisodeLab(snail(TrainedLearner, SNAIL(SNAILConfig(channels=4, filters=4))), shots=2)
+""",
+    """
+BanditLab(snail(TrainedPlayer, SNAILPolicy(SNAILPolicyConfig(pulls=20, filters=4))))
+""",
 )
 
 
@@ -176,20 +227,34 @@ DRAWING = """
     cells.map((cell) => [cell.dataset.weight, cell.className]),
     texts(".heed-map th"),
     texts(".heed-score, .heed-alone, .heed-lines, .heed-count, .heed-verdict, .heed-left"),
-    texts(".heed-guesses, .heed-came, .heed-whole"),
+    texts(".heed-guesses, .heed-came, .heed-whole, .heed-eating-two"),
     texts(".heed-plane-table, .heed-plane-facts, .heed-plane-gradient, .heed-meter"),
     [...root.querySelectorAll(".heed-vector")].map((each) => each.getAttribute("aria-label")),
     [...root.querySelectorAll(".heed-window-picture path")].map((each) => each.getAttribute("d")),
+    [...root.querySelectorAll(".heed-thumbnail canvas")].map((each) => each.toDataURL()),
+    [...root.querySelectorAll(".heed-head, .heed-heads .heed-token")]
+      .map((each) => [each.className, each.innerText]),
+    texts(".heed-heads-name, .heed-heads-alone"),
+    texts(".heed-years-french, .heed-years > .heed-says"),
+    [...root.querySelectorAll(".heed-years-plot path")].map((each) => each.getAttribute("d")),
+    [...root.querySelectorAll(".heed-heads .heed-selected")].map((each) => each.rowIndex),
     [...root.querySelectorAll(".heed-scene-animal, .heed-scene-fog i")]
       .map((each) => [each.className, each.style.cssText]),
     [...root.querySelectorAll(".heed-scene-paint, :is(.heed-twins, .heed-tape) canvas")]
       .filter((each) => each.checkVisibility()).map((each) => each.toDataURL()),
+    [...root.querySelectorAll(".heed-looking canvas")].filter((each) => each.checkVisibility())
+      .map((each) => each.toDataURL()),
     [...root.querySelectorAll(".heed-twins-point")].map((each) => each.style.cssText),
     texts(".heed-picture .heed-words, .heed-picture-remarks, .heed-picture .heed-numbers td"),
     [...root.querySelectorAll(".heed-pointer-picture :is(path, .weight)")]
       .map((each) => [each.getAttribute("d"), each.getAttribute("r")]),
     [...root.querySelectorAll(".heed-pointer-picture .point")]
       .map((each) => each.getAttribute("transform")),
+    [...root.querySelectorAll(".heed-episode-cell")]
+      .map((each) => [each.className, each.innerText]),
+    [...root.querySelectorAll(".heed-episode-cell canvas")].map((each) => each.toDataURL()),
+    texts(".heed-episode-label, .heed-episode-score, .heed-bandit-arm, .heed-bandit-board"),
+    [...root.querySelectorAll(".heed-bandit-strip :is(rect, path)")].map((each) => each.outerHTML),
     [...root.querySelectorAll(".heed-tape-grid td")]
       .map((each) => [each.className, each.textContent]),
   ]);
@@ -306,7 +371,7 @@ class Tried:
     def __init__(self, notebook: Opened, lab: Locator) -> None:
         self.notebook, self.lab, self.page = notebook, lab, notebook.page
         lab.scroll_into_view_if_needed()
-        self.settle()
+        self.still = self.settle()
 
     def drawing(self) -> str:
         return self.lab.evaluate(DRAWING)
@@ -323,20 +388,33 @@ class Tried:
 
     def changes(self, what: str, act: Callable[[], Any]) -> None:
         """Do it, and see another drawing."""
-        before = self.settle()
+        before = self.drawing()
+        if before != self.still:
+            before = self.settle()
         act()
         waited = 0
         while self.drawing() == before:
             assert waited < SETTLE, f"{what}: the drawing did not change"
             self.page.wait_for_timeout(50)
             waited += 50
-        self.settle()
+        self.still = self.settle()
+
+    def resting(self, control: Locator) -> FloatRect:
+        """Where a control is, once it stays there: cells that come into sight are drawn only then,
+        and push on what is below them."""
+        last = None
+        for _ in range(SETTLE // 100):
+            control.scroll_into_view_if_needed()
+            box = control.bounding_box()
+            if box is not None and box == last:
+                return box
+            last = box
+            self.page.wait_for_timeout(100)
+        raise AssertionError("the page does not come to rest")
 
     def drag(self, slider: Locator, to: float) -> None:
         """Pull the thumb of a slider by the mouse to this share of its way."""
-        slider.scroll_into_view_if_needed()
-        box = slider.bounding_box()
-        assert box is not None
+        box = self.resting(slider)
         low, high, now = (
             float(slider.evaluate(f"each => each.{name}")) for name in ("min", "max", "value")
         )

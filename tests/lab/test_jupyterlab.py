@@ -193,6 +193,32 @@ def pull(tried: Tried, point: Locator) -> None:
     tried.page.mouse.up()
 
 
+def test_the_eye_and_the_box_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "looking")
+    root = tried.lab
+    stage = root.locator(".heed-looking-stage")
+    tried.changes("the eye by mouse", lambda: stage.hover(position={"x": 40, "y": 30}))
+    tried.changes("the eye by key", lambda: key(tried, stage, "ArrowRight", "Shift+ArrowDown"))
+    tried.changes("a wider eye", lambda: tried.drag(root.get_by_label("Half as fine at"), 0.8))
+    tried.changes("hide", root.get_by_label("hide a patch", exact=True).click)
+    tried.changes("a patch by mouse", lambda: stage.click(position={"x": 40, "y": 30}))
+    tried.changes("a patch by key", lambda: key(tried, stage, "ArrowDown", "ArrowRight"))
+    tried.changes("an example", root.get_by_role("button", name="the blanket").click)
+    tried.changes("temperature", lambda: tried.drag(root.get_by_label("Temperature"), 0.7))
+    tried.changes("no mirror", root.get_by_label("Mirrored patches may answer").click)
+    assert not notebook.faults()
+
+
+def test_the_verbs_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "eating")
+    group = tried.lab.get_by_role("group", name="She is …", exact=True)
+    tried.changes("a verb", group.get_by_label("reading", exact=True).click)
+    other = tried.lab.get_by_role("group", name="Held against: she is …")
+    tried.changes("the other verb", other.get_by_label("wearing", exact=True).click)
+    tried.changes("what follows", tried.lab.get_by_label("a green", exact=True).click)
+    assert not notebook.faults()
+
+
 def test_the_masks_obey(notebook: Opened) -> None:
     tried = lab(notebook, "mask")
     root = tried.lab
@@ -212,6 +238,15 @@ def test_the_rivals_obey(notebook: Opened) -> None:
     tried.changes("by mouse", tried.lab.get_by_label("one vector", exact=True).click)
     first = tried.lab.get_by_label("one vector", exact=True)
     tried.changes("by key", lambda: key(tried, first, "ArrowLeft"))
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+    assert not notebook.faults()
+
+
+def test_the_years_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "years")
+    switch = tried.lab.get_by_role("checkbox", name="one vector")
+    tried.changes("one more", switch.click)
+    tried.changes("one less by key", lambda: key(tried, switch, " "))
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
     assert not notebook.faults()
 
@@ -237,6 +272,32 @@ def test_the_window_obeys(notebook: Opened) -> None:
     tried.changes("p = t", root.get_by_label("the number of the word, p = t (local-m)").click)
     tried.changes("another network", root.get_by_label("global", exact=True).click)
     tried.changes("text", lambda: root.locator("textarea").fill("k l m n"))
+    assert not notebook.faults()
+
+
+def test_the_heads_obey(notebook: Opened) -> None:
+    tried = lab(notebook, "heads")
+    root = tried.lab
+    small = root.get_by_role("button", name="Layer 2, head 2")
+    tried.changes("a head by mouse", small.click)
+    tried.changes("a head by key", lambda: key(tried, small, "ArrowLeft"))
+    tried.changes("a switch", root.get_by_role("switch", name="Layer 2, head 3 is on").click)
+    switch = root.get_by_role("switch", name="Layer 2, head 1 is on")
+    tried.changes("a switch by key", lambda: key(tried, switch, " "))
+    tried.changes("the encoder", root.get_by_role("radio", name="(encoder)").click)
+    tried.changes("a word of the map", root.locator(".heed-map:visible tbody th").nth(1).click)
+    tried.changes("the decoder", root.get_by_role("radio", name="(decoder)").click)
+    shift = root.get_by_label("Places left free before the English")
+    tried.changes("English moved", lambda: tried.drag(shift, 0.3))
+    shift = root.get_by_label("Places left free before the French")
+    tried.changes("French moved", lambda: key(tried, shift, "PageUp"))
+    for side in ("English", "French"):
+        placed = root.get_by_label(f"{side} words are told their places")
+        tried.changes(f"{side} without places", placed.click)
+    tried.changes("a word", root.locator(".heed-words button").nth(1).click)
+    tried.changes("another network", root.get_by_label("four", exact=True).click)
+    tried.changes("text", lambda: root.locator("textarea").fill("the minister signed ."))
+    tried.changes("undone", root.get_by_role("button", name="Undo everything").click)
     assert not notebook.faults()
 
 
@@ -385,6 +446,53 @@ def test_the_pointers_obey(notebook: Opened) -> None:
     assert not notebook.faults()
 
 
+def test_the_episode_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "episode")
+    root = tried.lab
+    cell = root.locator(".heed-episode-cell")
+    tried.changes("a cell by mouse", cell.nth(3).click)
+    tried.changes("a cell by key", lambda: key(tried, cell.nth(3), "ArrowUp"))
+    tried.changes("it is emptied", lambda: key(tried, cell.nth(1), "Delete"))
+    pad = root.locator(".heed-episode-pad")
+    tried.changes("a stroke", lambda: haul(tried, pad))
+    tried.changes("undone", root.get_by_role("button", name="Undo").click)
+    tried.changes("done again", root.get_by_role("button", name="Redo").click)
+    tried.changes("cleared", root.get_by_role("button", name="Clear").click)
+    stored = root.locator(".heed-episode-stored")
+    tried.changes("a stored one by mouse", stored.nth(5).click)
+    tried.changes("one by key", lambda: key(tried, stored.nth(5), "ArrowRight", "Enter"))
+    shots = root.get_by_role("slider", name="Drawings of each")
+    tried.changes("more drawings", lambda: key(tried, shots, "End"))
+    tried.changes("fewer", lambda: tried.drag(shots, 0.3))
+    tried.changes("another block", root.get_by_label("attention 1", exact=True).click)
+    for name in ("Show in another order", "Deal labels anew", "Other characters"):
+        tried.changes(name, root.get_by_role("button", name=name).click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
+def test_the_bandit_obeys(notebook: Opened) -> None:
+    tried = lab(notebook, "bandit")
+    root = tried.lab
+    arm = root.get_by_role("button", name="Arm 2")
+    tried.changes("a pull by mouse", arm.click)
+    tried.changes("a pull by key", lambda: key(tried, arm, "4"))
+    tried.changes("ten more", root.get_by_role("button", name="The same arm").click)
+    when = root.get_by_role("slider", name="Pull of SNAIL")
+    tried.changes("a pull is looked at", lambda: tried.drag(when, 0.4))
+    tried.changes("the next one by key", lambda: key(tried, when, "ArrowRight"))
+    tried.changes("another block", root.get_by_label("attention 1", exact=True).click)
+    tried.changes("the likeliest", root.get_by_label("its likeliest arm").click)
+    tried.changes("the end", root.get_by_role("button", name="Pull as SNAIL does").click)
+    tried.changes("again", root.get_by_role("button", name="Begin again").click)
+    # Before the first pull all bandits look alike.
+    tried.changes("a pull of the next game", arm.click)
+    tried.changes("another", root.get_by_role("button", name="Another bandit").click)
+    tried.changes("a pull of another", arm.click)
+    tried.changes("back", root.get_by_role("button", name="Back to the start").click)
+    assert not notebook.faults()
+
+
 def haul(tried: Tried, animal: Locator) -> None:
     """Drag an animal, or a dot, a little to the right and up."""
     animal.scroll_into_view_if_needed()
@@ -481,6 +589,18 @@ def plane_of_a_chapter(tried: Tried) -> None:
     tried.changes("width", lambda: tried.drag(tried.lab.get_by_label("Width d"), 0.5))
 
 
+def looking_of_a_chapter(tried: Tried) -> None:
+    stage = tried.lab.locator(".heed-looking-stage")
+    tried.lab.get_by_label("look around", exact=True).check()
+    tried.changes("the eye by key", lambda: key(tried, stage, "ArrowRight", "Shift+ArrowDown"))
+    tried.changes("hide", tried.lab.get_by_label("hide a patch", exact=True).click)
+    tried.changes("a patch by key", lambda: key(tried, stage, "ArrowDown"))
+
+
+def eating_of_a_chapter(tried: Tried) -> None:
+    tried.changes("what follows", tried.lab.get_by_label("a green", exact=True).click)
+
+
 def mask_of_a_chapter(tried: Tried) -> None:
     tried.changes("none", tried.lab.get_by_label("not at all", exact=True).click)
     tried.changes("causal", tried.lab.get_by_label("Causal mask").click)
@@ -492,12 +612,29 @@ def rivals_of_a_chapter(tried: Tried) -> None:
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
 
 
+def years_of_a_chapter(tried: Tried) -> None:
+    tried.changes("a switch", tried.lab.get_by_role("checkbox", name="2014 one vector").click)
+    tried.changes("an example", tried.lab.locator(".heed-examples button").first.click)
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+
+
 def window_of_a_chapter(tried: Tried) -> None:
     line = tried.lab.locator(".heed-window-picture .handle")
     tried.changes("the line by key", lambda: key(tried, line, "Shift+ArrowLeft"))
     tried.changes("the line by mouse", lambda: aside(tried, line))
     tried.changes("D", lambda: tried.drag(tried.lab.get_by_label("Reach D"), 0.0))
     tried.changes("everything", tried.lab.get_by_label("Everything: D ≥ S, σ → ∞").click)
+    tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
+
+
+def heads_of_a_chapter(tried: Tried) -> None:
+    small = tried.lab.get_by_role("button", name="Layer 1, head 2")
+    tried.changes("a head by mouse", small.click)
+    tried.changes("a head by key", lambda: key(tried, small, "ArrowRight"))
+    switch = tried.lab.get_by_role("switch", name="Layer 1, head 1 is on")
+    tried.changes("a switch", switch.click)
+    tried.changes("placeless", tried.lab.get_by_label("English words are told their places").click)
+    tried.changes("undone", tried.lab.get_by_role("button", name="Undo everything").click)
     tried.changes("text", lambda: tried.lab.locator("textarea").fill("the cat was sleeping ."))
 
 
@@ -546,6 +683,21 @@ def pointer_of_a_chapter(tried: Tried) -> None:
     tried.changes("another one", tried.lab.get_by_role("button", name="Another one").click)
 
 
+def episode_of_a_chapter(tried: Tried) -> None:
+    cell = tried.lab.locator(".heed-episode-cell")
+    tried.changes("it is emptied", lambda: key(tried, cell.nth(0), "Delete"))
+    tried.changes("a stroke", lambda: haul(tried, tried.lab.locator(".heed-episode-pad")))
+    tried.changes("anew", tried.lab.get_by_role("button", name="Deal labels anew").click)
+    tried.changes("others", tried.lab.get_by_role("button", name="Other characters").click)
+
+
+def bandit_of_a_chapter(tried: Tried) -> None:
+    arm = tried.lab.get_by_role("button", name="Arm 1")
+    tried.changes("a pull by mouse", arm.click)
+    tried.changes("a pull by key", lambda: key(tried, arm, "3"))
+    tried.changes("another", tried.lab.get_by_role("button", name="Another bandit").click)
+
+
 TRIALS = {
     "heed-alignment": alignment_of_a_chapter,
     "heed-bottleneck": bottleneck_of_a_chapter,
@@ -553,13 +705,19 @@ TRIALS = {
     "heed-learning": learning_of_a_chapter,
     "heed-plane": plane_of_a_chapter,
     "heed-mask": mask_of_a_chapter,
+    "heed-looking": looking_of_a_chapter,
+    "heed-eating": eating_of_a_chapter,
     "heed-rivals": rivals_of_a_chapter,
+    "heed-years": years_of_a_chapter,
     "heed-reading": reading_of_a_chapter,
     "heed-window": window_of_a_chapter,
+    "heed-heads": heads_of_a_chapter,
     "heed-picture": picture_of_a_chapter,
     "heed-twins": twins_of_a_chapter,
     "heed-tape": tape_of_a_chapter,
     "heed-pointer": pointer_of_a_chapter,
+    "heed-episode": episode_of_a_chapter,
+    "heed-bandit": bandit_of_a_chapter,
 }
 
 

@@ -4,15 +4,17 @@ a folder of a host, as the book's pages have them."""
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page
 from reader import PATIENCE, ROOT, Log, serving
 
 VENDOR = ROOT / "book" / "_vendor"
 
+SHEETS = count()
 SHEET = """<!doctype html>
 <html lang="en" data-theme="light">
 <head>
@@ -77,7 +79,7 @@ def sheet(assets: Path, home: str) -> Iterator[Callable[[str], str]]:
     written: list[Path] = []
 
     def write(body: str) -> str:
-        file = assets / f"sheet-{len(written)}.html"
+        file = assets / f"sheet-{next(SHEETS)}.html"  # an address is never used for a second page
         module = '<script type="module" src="labs/page.js"></script>'
         file.write_text((SHEET % body).replace("</head>", f"{module}</head>"), "utf-8")
         written.append(file)
@@ -98,9 +100,9 @@ def quiet(page: Page, home: str) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def bench(browser: Browser, home: str) -> Iterator[Page]:
+def bench(tabs: BrowserContext, home: str) -> Iterator[Page]:
     """One page for all tests that only call modules: what a test loads stays loaded."""
-    page = browser.new_page()
+    page = tabs.new_page()
     page.set_default_timeout(PATIENCE)
     log = Log(home)
     log.watch(page)

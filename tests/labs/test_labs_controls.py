@@ -1,6 +1,7 @@
 """Controls, the store of the page, and the rule of asking."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -84,23 +85,32 @@ def test_the_keyboard_moves_each_of_them(shown: Page) -> None:
 
 
 def test_typing_is_told_after_a_pause_and_once(shown: Page) -> None:
+    """The page's clock is the test's: on a busy machine two keys lie further apart than a pause."""
+    shown.clock.install()
+    shown.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
     box = shown.get_by_role("textbox")
-    box.press_sequentially("abc", delay=20)
-    assert heard(shown) == []
-    shown.wait_for_timeout(400)
+    for letter in "abc":
+        box.press_sequentially(letter)
+        shown.clock.run_for(140)
+        assert heard(shown) == []
+    shown.clock.run_for(20)
     assert heard(shown) == ["Yes.abc"]
+    shown.clock.run_for(1_000)
+    assert heard(shown) == []
     box.fill("left")
     shown.get_by_role("button").focus()
-    assert heard(shown)[-1] == "left"
-    shown.wait_for_timeout(300)
+    assert heard(shown) == ["left"]
+    shown.clock.run_for(1_000)
     assert heard(shown) == []
 
 
 def test_a_stopped_text_box_tells_nothing(shown: Page) -> None:
-    shown.get_by_role("textbox").press_sequentially("abc", delay=20)
+    shown.clock.install()
+    shown.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+    shown.get_by_role("textbox").press_sequentially("abc")
     shown.evaluate("made.textBox.stop()")
     shown.get_by_role("button").focus()
-    shown.wait_for_timeout(400)
+    shown.clock.run_for(1_000)
     assert heard(shown) == []
 
 

@@ -17,6 +17,7 @@ from heed.data.batches import encode_batch, encode_source
 from heed.data.pairs import Pair
 from heed.evaluation.decoding import beam, greedy
 from heed.experiments.export import Exported, as_exported
+from heed.experiments.exported import ExportedTransformer
 from heed.experiments.table import find, trained_folder
 from heed.experiments.trained import Trained, load
 from heed.experiments.translation import Translates
@@ -24,11 +25,14 @@ from heed.labs.site import exported
 from heed.labs.steering import Steered, permutation
 from heed.models.bahdanau import Bahdanau
 from heed.models.luong import Luong
+from heed.models.seq2seq import Seq2Seq
+from heed.models.transformer import Transformer, TransformerOutput
 
 pytestmark = pytest.mark.browser
 
 MODELS = [name for name in exported() if isinstance(find(name).task, Translates)]
 LOOKING = [name for name in MODELS if find(name).build in (Bahdanau, Luong)]
+BLIND = [name for name in MODELS if find(name).build is Seq2Seq]
 CLOSE = 1e-4
 
 SENTENCES = [
@@ -87,6 +91,9 @@ ASK = """async ([name, work]) => {
         for (const name of ["logits", "weights", "align"]) {
             if (name in found) found[name] = await plain(found[name]);
         }
+        // Every row of every head, place after place: all their numbers in a line.
+        const rows = Object.values(found.maps ?? {}).flat(3);
+        found.maps = rows.length ? await text(new Blob(rows)) : null;
         answers.push(found);
     }
     return answers;
@@ -103,6 +110,8 @@ def ask(bench: Page) -> Callable[[str, list[dict[str, Any]]], list[dict[str, Any
             for rows in {"logits", "weights", "align"} & answer.keys():
                 if answer[rows] is not None:
                     answer[rows] = [np.frombuffer(b64decode(r), "<f4") for r in answer[rows]]
+            if answer["maps"] is not None:
+                answer["maps"] = np.frombuffer(b64decode(answer["maps"]), "<f4")
         return answers
 
     return run
@@ -121,12 +130,30 @@ def model(name: str) -> Any:
 
 @cache
 def graphs(name: str) -> Exported:
-    return Exported.read(trained_folder() / name)
+    kind = ExportedTransformer if find(name).build is Transformer else Exported
+    return kind.read(trained_folder() / name)
+
+
+def in_a_line(output: TransformerOutput) -> np.ndarray:
+    """The numbers of all heads, place after place; a row of the decoder ends where it was."""
+    return np.concatenate(
+        [
+            row[: i + 1] if name.startswith("decoder") else row
+            for name, heads in output.maps.items()
+            for head in heads[0].numpy()
+            for i, row in enumerate(head)
+        ]
+    )
 
 
 def target(name: str, words: list[str]) -> list[str]:
     """Something to write: what the model writes itself."""
-    return list(shipped(name).translate(words).words)
+    return list(_target(name, tuple(words)))
+
+
+@cache
+def _target(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(shipped(name).translate(list(words)).words)
 
 
 def steered(model: Any, steering: dict[str, Any]) -> Any:
@@ -156,7 +183,8 @@ class Bars:
     """1e-4 each, or 3 times what PyTorch's own float32 is off from its float64 where that is more:
     two right answers may differ by both their rounding errors. How far a network multiplies them
     is its own affair and the steering's, so the noise is the largest over all sentences; in one
-    sentence alone PyTorch may be right by luck."""
+    sentence alone PyTorch may be right by luck. A temperature below 1 divides the scores, and what
+    rounding left in them, before the softmax: the 1e-4 is divided with them."""
 
     logits: float
     weights: float
@@ -176,7 +204,8 @@ def _bars(name: str, steering: str) -> Bars:
         one, two = (forced(each, shipped(name), words, written) for each in (single, double))
         logits.append(far(one.logits, two.logits))
         weights += [far(one.weights[place], two.weights[place]) for place in two.weights]
-    return Bars(logits=max(CLOSE, 3 * max(logits)), weights=max(CLOSE, 3 * max(weights)))
+    close = CLOSE / min(1.0, json.loads(steering).get("temperature", 1.0))
+    return Bars(logits=max(close, 3 * max(logits)), weights=max(close, 3 * max(weights)))
 
 
 def test_all_shipped_exports_are_asked() -> None:
@@ -199,7 +228,10 @@ def test_logits_and_weights_are_those_of_pytorch(ask: Callable[..., Any], name: 
             assert far(answer["logits"], wanted.logits[0]) <= allowed.logits
             for weights in wanted.weights.values():
                 assert far(answer["weights"], weights[0, 0]) <= allowed.weights
-        assert bool(answer["weights"]) == (name in LOOKING)
+            if isinstance(wanted, TransformerOutput):
+                assert far(answer["maps"], in_a_line(wanted)) <= CLOSE
+        assert bool(answer["weights"]) == (name not in BLIND)
+        assert (answer["maps"] is not None) == (find(name).build is Transformer)
 
 
 @pytest.mark.parametrize("name", MODELS)

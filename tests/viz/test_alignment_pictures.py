@@ -16,6 +16,7 @@ from heed.viz.alignment import (
     gold_map,
     wrong_looks,
 )
+from heed.viz.heatmap import in_a_cell
 
 PAIR = Pair(
     source=("the", "old", "cat"),
@@ -158,3 +159,10 @@ def test_the_readme_gets_its_picture(monkeypatch, tmp_path, capsys):
     module.main([str(tmp_path)])
     assert (tmp_path / "alignment-1992.svg").read_text("utf-8").rstrip().endswith("</svg>")
     assert (tmp_path / "alignment-1992.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [(0.714, ".71"), (0.1, ".10"), (0.994, ".99"), (0.997, "1"), (1.0, "1")]
+)
+def test_a_weight_in_a_cell_keeps_its_size(weight, said):
+    assert in_a_cell(weight) == said

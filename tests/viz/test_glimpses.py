@@ -1,24 +1,25 @@
 """Glimpses over a picture, how a model looks at what it names, and the scatter of estimates."""
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from small_cards import blank_card
 
 from heed.data.captions import NOUN, pieces
 from heed.data.scenes import SceneData
 from heed.evaluation.captions import Caption, cells_in
 from heed.experiments.captioning import TrainedCaptioner
-from heed.experiments.cards import Card
 from heed.models.show_attend_tell import ShowAttendTell, ShowAttendTellConfig
 from heed.viz.glimpses import (
     THICK,
     Shown,
     _fog,
+    aimed,
     animals,
     glimpses,
     looks,
@@ -43,11 +44,9 @@ def small(**options: Any) -> TrainedCaptioner:
         vocab=len(VOCABULARY), channels=(4, 8, 8), d_embedding=6, d_state=12, d_align=8, **options
     )
     model = ShowAttendTell(config).eval()
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     return TrainedCaptioner(
         model=model,
-        card=Card(**{**blank, "experiment": "test"}),
+        card=blank_card(experiment="test"),
         folder=Path(),
         vocabulary=VOCABULARY,
         language="en",
@@ -199,6 +198,23 @@ def test_even_weights_have_as_much_on_the_animal_as_chance():
     torch.nn.init.zeros_(net.model.attention.score.v.weight)
     for of in looks(net, SCENES).values():
         assert of.mass == pytest.approx(of.chance)
+
+
+def test_looks_by_rule_stay_on_the_animal_and_are_even_where_a_word_speaks_of_none():
+    found = aimed(SCENES, grid=(8, 8), side=64)
+    spread, one = found["spread over the animal"], found["at one place of it"]
+    about = SCENES.captions.about[:, 1:]
+    assert set(about.unique().tolist()) >= {-1, 0}
+    for number, row in enumerate(about.tolist()):
+        for t, slot in enumerate(row):
+            if slot < 0:
+                expected = torch.full((64,), 1 / 64)
+                torch.testing.assert_close(one[number, t], expected)
+            else:
+                inside = cells_in(SCENES.boxes[number, slot], (8, 8), 64)
+                expected = inside / inside.sum()
+                assert one[number, t][inside].sum() == one[number, t].max() == 1
+            torch.testing.assert_close(spread[number, t], expected)
 
 
 def test_bars_say_what_each_word_takes_in():

@@ -75,3 +75,14 @@ def test_one_seed_has_no_spread_to_show():
     assert plus_minus({"mean": 31.26, "std": 0.0, "seeds": [31.26]}) == "31.3"
     assert plus_minus(BY_LENGTH["26-45"]) == "31.3 ± 2.2"
     assert plus_minus({"mean": 0.5, "std": 0.01, "seeds": [1, 0]}, times=100) == "50.0 ± 1.0"
+
+
+def test_six_lines_can_be_told_apart():
+    group = {
+        "3-8": {"mean": 90.0, "std": 1.0, "seeds": [89.0, 91.0]},
+        "9-15": {"mean": 40.0, "std": 0.0, "seeds": [40.0]},
+    }
+    drawn = quality_by_length({name: group for name in "abcdef"})
+    assert "f, over 2 seeds: 3-8 words 90.0 ± 1.0, 9-15 words 40.0" in drawn.alt
+    for name in "abcdef":
+        assert f">{name}<" in drawn.svg

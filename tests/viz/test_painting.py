@@ -1,17 +1,16 @@
 """Pictures of drawn pictures, two nets watched while they learn, and the map of a point."""
 
 import re
-from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from small_cards import blank_card
 
 from heed.data.twins import SIDE, TwinData, paint, read
-from heed.experiments.cards import Card
 from heed.experiments.maps import pack
 from heed.experiments.twins import WATCHED, TrainedPainter
 from heed.models.sagan import SAGAN, Drawn, SAGANConfig
@@ -40,11 +39,9 @@ def net(folder: Path = Path(), *, attention: int = 8, form: Any = "first", **car
         d_z=4, generator=(16, 16, 8), discriminator=(16, 16, 8), form=form,
         generator_attention=attention, discriminator_attention=4 if attention else 0,
     )  # fmt: skip
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
     return TrainedPainter(
         model=SAGAN(config).eval(),
-        card=Card(**{**blank, "experiment": "test", **card}),
+        card=blank_card(experiment="test", **card),
         folder=folder,
     )
 

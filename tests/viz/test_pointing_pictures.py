@@ -1,12 +1,12 @@
 """Pictures of a network that points: they say what they show, and refuse what shows nothing."""
 
 import re
-from dataclasses import fields
-from typing import Any, get_origin
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from small_cards import blank_card
 
 from heed.experiments.cards import Card
 from heed.experiments.pointing import Answer
@@ -44,9 +44,7 @@ def an_answer(order, n: int, *, finished: bool = True, sure: float = 0.75) -> An
 
 
 def a_card(curves: dict[str, Any], batch: int = 100) -> Card:
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    blank: dict[str, Any] = {name: kind() for name, kind in kinds.items()}
-    return Card(**{**blank, "experiment": "t", "curves": curves, "train": {"batch_size": batch}})
+    return blank_card(experiment="t", curves=curves, train={"batch_size": batch})
 
 
 def circles(svg: str) -> int:

@@ -1,17 +1,16 @@
 """What answers are worth, why they are invalid, what they depend on: against networks that are
 known to be right, or wrong in a known way."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_origin
 
 import pytest
 import torch
+from small_cards import blank_card
 from torch import nn
 
 from heed.data.tours import HullData, Problems, SortData, TourData, ended, hulls
 from heed.evaluation.pointing import Pointed
-from heed.experiments.cards import Card
 from heed.experiments.pointing import TrainedPointer
 from heed.models.pointer import PointerConfig, PointerNetwork, allowed
 from heed.viz import routes
@@ -66,9 +65,7 @@ class Told(PointerNetwork):
 
 
 def shipped(model: PointerNetwork) -> TrainedPointer:
-    kinds: dict[str, Any] = {each.name: get_origin(each.type) or each.type for each in fields(Card)}
-    card = Card(**{name: kind() for name, kind in kinds.items()})
-    return TrainedPointer(model=model.eval(), card=card, folder=Path())
+    return TrainedPointer(model=model.eval(), card=blank_card(), folder=Path())
 
 
 SMALLEST = shipped(Knows(lambda x: -x[..., 0]))

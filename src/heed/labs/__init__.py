@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heed.labs.alignment import AlignmentLab
+    from heed.labs.bandit import BanditLab
     from heed.labs.bottleneck import BottleneckLab
+    from heed.labs.eating import EatingLab
+    from heed.labs.episode import EpisodeLab
+    from heed.labs.heads import HeadsLab
     from heed.labs.learning import LearningLab
+    from heed.labs.looking import LookingLab
     from heed.labs.mask import MaskLab
     from heed.labs.picture import PictureLab
     from heed.labs.plane import PlaneLab
@@ -26,11 +31,17 @@ if TYPE_CHECKING:
     from heed.labs.tape import TapeLab
     from heed.labs.twins import TwinsLab
     from heed.labs.window import WindowLab
+    from heed.labs.years import YearsLab
 
 __all__ = [
     "AlignmentLab",
+    "BanditLab",
     "BottleneckLab",
+    "EatingLab",
+    "EpisodeLab",
+    "HeadsLab",
     "LearningLab",
+    "LookingLab",
     "MaskLab",
     "PictureLab",
     "PlaneLab",
@@ -41,6 +52,7 @@ __all__ = [
     "TapeLab",
     "TwinsLab",
     "WindowLab",
+    "YearsLab",
 ]
 
 _HOMES = {name: f"heed.labs.{name.removesuffix('Lab').lower()}" for name in __all__}

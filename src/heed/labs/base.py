@@ -513,12 +513,14 @@ class ChoiceLab(Lab):
     """A lab that asks one of several models, by the names that a reader sees.
 
     A subclass may say what each model must be and what the lab does with it (``kinds``, ``does``),
-    what the view is told of a model besides its name and note (``told_of``), and which settings and
-    facts follow from the models where they are not given (``first``).
+    what cannot be done with a single one (``with_several``), what the view is told of a model
+    besides its name and note (``told_of``), and which settings and facts follow from the models
+    where they are not given (``first``).
     """
 
     kinds: ClassVar[type | None] = None
     does: ClassVar[str] = "asks a"
+    with_several: ClassVar[str | None] = None
 
     choice = traitlets.Int(0, min=0).tag(sync=True)
     choices = traitlets.List(traitlets.Dict()).tag(sync=True)
@@ -532,6 +534,8 @@ class ChoiceLab(Lab):
         name, notes = type(self).__name__, notes or {}
         if not trained:
             raise ValueError(f"a {name} needs a model, and got none")
+        if self.with_several and len(trained) < 2:
+            raise ValueError(f"there is nothing to {self.with_several} with 1 model")
         strange = next((each for each in notes if each not in trained), None)
         if strange is not None:
             raise ValueError(f"a note on {strange!r}, but the models are {', '.join(trained)}")

@@ -1,13 +1,11 @@
 """One sentence, several translators: switch between them and see the French and the map change."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import traitlets
 
 from heed.evaluation.decoding import greedy, source_of
 from heed.evaluation.metrics import entropy
-from heed.experiments.trained import Trained
 from heed.labs import drawing
 from heed.labs.base import ChoiceLab, read, spoken
 from heed.trace import AttentionTrace
@@ -24,21 +22,12 @@ class RivalsLab(ChoiceLab):
     """
 
     kind = "rivals"
+    with_several = "switch between"
     settings: ClassVar[tuple[str, ...]] = ("text", "choice")
     asks = settings
     facts: ClassVar[tuple[str, ...]] = ("choices",)
 
     text = traitlets.Unicode("She will admire Louis.").tag(sync=True)
-
-    def __init__(
-        self,
-        trained: Mapping[str, Trained | str],
-        notes: Mapping[str, str] | None = None,
-        **settings: Any,
-    ) -> None:
-        if len(trained) < 2:
-            raise ValueError(f"there is nothing to switch between with {len(trained)} model")
-        super().__init__(trained, notes, **settings)
 
     def find(self) -> tuple[dict[str, Any], AttentionTrace | None]:
         trained = self._trained[self.choice]

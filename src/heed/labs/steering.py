@@ -17,7 +17,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heed.attention import Attended, Attention
+from heed.attention import Attention
+from heed.evaluation.otherwise import Otherwise
 from heed.layers.local import LocalAttention
 from heed.models.bahdanau import Bahdanau
 from heed.models.luong import Luong
@@ -141,28 +142,14 @@ class Chosen(Gaze):
         return torch.where(found > 0, wanted.to(own.dtype) / found.clamp(min=1), own)
 
 
-class Forced(nn.Module):
-    """An attention whose row is replaced by what a ``Gaze`` makes of it; the context follows."""
+class Forced(Otherwise):
+    """An attention whose row is replaced by what a ``Gaze`` makes of it; the context follows.
+
+    There is one query, that of a decoder step.
+    """
 
     def __init__(self, attention: Attention | LocalAttention, gaze: Gaze) -> None:
-        super().__init__()
-        self.attention = attention
-        self.score = attention.score
-        self.gaze = gaze
-
-    def look(
-        self,
-        query: Float[Tensor, "batch 1 d_q"],
-        prepared: Float[Tensor, "batch key d_p"],
-        values: Float[Tensor, "batch key d_v"],
-        *,
-        keep: Bool[Tensor, "batch 1 key"],
-        **window: Any,
-    ) -> Attended:
-        """As ``look`` of the attention, for the one query of a decoder step."""
-        own = self.attention.look(query, prepared, values, keep=keep, **window)
-        weights = self.gaze(own.weights[:, 0], keep[:, 0])[:, None]
-        return Attended(context=weights @ values, weights=weights)
+        super().__init__(attention, lambda own, keep: gaze(own[:, 0], keep[:, 0])[:, None])
 
 
 class Held(nn.Module):

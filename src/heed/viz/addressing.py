@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from heed.layers.addressing import Aim, content, interpolate, sharpen, shift, write
-from heed.viz.heatmap import INK, RING, Picture, picture, plain_axes
+from heed.viz.heatmap import INK, RING, Picture, in_a_cell, picture, plain_axes
 
 SIGNED = "PuOr"
 """For numbers around 0: white in the middle, dark at both ends, safe for the colour-blind."""
@@ -156,7 +156,7 @@ def _numbered(axes: Axes, heights: Float[Tensor, " slot"]) -> None:
     for slot, height in enumerate(heights.tolist()):
         if height >= 0.005:
             axes.annotate(
-                f"{height:.2f}"[1:] if height < 0.995 else "1",
+                in_a_cell(height),
                 (slot, height),
                 xytext=(0, 2),
                 textcoords="offset points",

@@ -368,6 +368,23 @@ def looks(net: TrainedCaptioner, scenes: Scenes) -> dict[str, Looked]:
     return found
 
 
+def aimed(
+    scenes: Scenes, *, grid: tuple[int, int], side: int
+) -> dict[str, Float[Tensor, "scene step place"]]:
+    """Looks of nobody, but by a rule: at the animal that a word speaks of, spread over it or at one
+    place of it; evenly everywhere where a word speaks of none. Step t writes word t + 1."""
+    about = scenes.captions.about[:, 1:]
+    scene = torch.arange(len(about))[:, None]
+    inside = cells_in(scenes.boxes[scene, about.clamp(min=0)], grid, side).float()
+    places = inside.shape[-1]
+    by_rule = {
+        "spread over the animal": inside / inside.sum(dim=-1, keepdim=True),
+        "at one place of it": torch.eye(places)[inside.argmax(dim=-1)],
+    }
+    there = (about >= 0)[..., None]
+    return {name: torch.where(there, looks, 1 / places) for name, looks in by_rule.items()}
+
+
 def when(found: Mapping[str, Mapping[str, Looked]]) -> Picture:
     """How much of its animal comes in with each kind of word, a group of bars a kind."""
     roles = list(next(iter(found.values())))

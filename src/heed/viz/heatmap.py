@@ -114,6 +114,11 @@ def ring(axes: Axes, query: int, key: int, *, dashed: bool = False) -> None:
     )
 
 
+def in_a_cell(weight: float) -> str:
+    """A weight where there is little room: .71, and 1 from 0.995 on."""
+    return f"{weight:.2f}"[1:] if weight < 0.995 else "1"
+
+
 def heatmap(
     trace: AttentionTrace,
     *,
@@ -139,8 +144,8 @@ def heatmap(
         for query, key in np.argwhere(weights >= 0.1):
             value = weights[query, key]
             colour = "#111111" if value > 0.55 else "#ffffff"
-            axes.text(key, query, f"{value:.2f}"[1:] if value < 1 else "1", color=colour,
-                      ha="center", va="center", fontsize=7)  # fmt: skip
+            inside = in_a_cell(value)
+            axes.text(key, query, inside, color=colour, ha="center", va="center", fontsize=7)
     if title:
         axes.set_title(title, color=INK)
     return picture(figure, f"{title or trace.name}. {spoken(trace, head)}")

@@ -19,6 +19,8 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": "#2f80d0", "marker": "s", "linestyle": "--"},
     {"color": "#8a63b8", "marker": "^", "linestyle": "-."},
     {"color": "#1a8f6a", "marker": "D", "linestyle": (0, (5, 1))},
+    {"color": "#c2508a", "marker": "v", "linestyle": (0, (1, 1.5))},
+    {"color": "#808690", "marker": "x", "linestyle": (0, (7, 2, 1, 2))},
 )
 """Each at least 3 to 1 against white and against #121212."""
 BACKGROUND: dict[str, Any] = {"color": INK, "marker": "", "linestyle": ":"}

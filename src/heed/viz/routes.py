@@ -163,8 +163,8 @@ CHANGES: dict[str, Change] = {
     "half as large": lambda points: points / 2 + 0.25,
     "moved by 0.5": lambda points: points + 0.5,
 }
-"""None of these changes what is right. After the last one half of all is where nothing ever was in
-training."""
+"""None of these changes what is right. After the last one half of the numbers, so three quarters
+of the points in a plane, are where nothing ever was in training."""
 
 
 def links(

@@ -4,11 +4,12 @@
 //   new Reader({ort, manifest, words, sessions})      readers.js makes them
 //       .name, .attends
 //       .knows(word) -> boolean
-//       await .read(words, {look = "own", null = true, temperature = 1, guesses = 5})
-//           -> {weights, next, bits}
+//       await .read(words, {look = "own", null = true, temperature = 1, guesses = 5, groups = {}})
+//           -> {weights, next, bits, shares}
 //             a row for each word, "<s>" first. weights: where it looked, at the null slot and the
 //             words before it (row t has t + 1 of them), null without attention; next: [word, p] of
 //             the likeliest words after it; bits: −log2 p of the word that did come, "</s>" last
+//             shares: how likely one of the words of each group (name -> [word]) is next
 //             look, null and temperature are those of `steered` in heed/labs/reading.py
 //
 // What a state is made of, and what it begins with, says the manifest (heed/experiments/export.py).
@@ -37,10 +38,14 @@ export class Reader {
     return this.#words.has(word);
   }
 
-  read(words, { guesses = 5, ...steering } = {}) {
+  read(words, { guesses = 5, groups = {}, ...steering } = {}) {
+    const places = Object.entries(groups).map(([name, group]) => [
+      name,
+      group.filter((word) => this.#words.has(word)).map((word) => this.#words.encode(word)),
+    ]);
     return alone(async () => {
       const wanted = [...words.map((word) => this.#words.encode(word)), EOS];
-      const found = { weights: this.attends ? [] : null, next: [], bits: [] };
+      const found = { weights: this.attends ? [] : null, next: [], bits: [], shares: [] };
       let state = this.#start();
       for (const [t, token] of [BOS, ...wanted.slice(0, -1)].entries()) {
         const out = await this.#session.run({
@@ -54,6 +59,10 @@ export class Reader {
         const whole = logSum(logits);
         found.bits.push((whole - logits[wanted[t]]) / Math.LN2);
         const likely = likeliest(logits, guesses);
+        const add = (sum, w) => sum + Math.exp(logits[w] - whole);
+        found.shares.push(
+          Object.fromEntries(places.map(([name, all]) => [name, all.reduce(add, 0)])),
+        );
         found.next.push(likely.map((w) => [this.#words.words[w], Math.exp(logits[w] - whole)]));
       }
       return found;

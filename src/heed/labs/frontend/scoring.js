@@ -3,7 +3,6 @@
 //
 //   scorer({score, keys, d, strength, matrices}) -> (query) -> {scores, slopes}
 //       slopes[j]: the gradient [x, y] of score j with respect to the query; null where there is none
-//   softmax(scores, temperature) -> weights
 //   isCosine(score), sizes(score) -> {d, strength}: which of the two the score depends on
 
 const EPS = 1e-8;
@@ -68,11 +67,4 @@ function cosine(keys, strength) {
             ]),
     };
   };
-}
-
-export function softmax(scores, temperature) {
-  const most = Math.max(...scores);
-  const parts = scores.map((score) => Math.exp((score - most) / temperature));
-  const sum = parts.reduce((a, b) => a + b);
-  return parts.map((part) => part / sum);
 }

@@ -5,14 +5,18 @@
 //       .name, .attends
 //       .knows(word) -> boolean
 //       await .translate(words, {width = 1, maxSteps, …steering}) -> {target, tokens, weights,
-//             probability, log_prob, finished, align, places}
+//             probability, log_prob, finished, align, places, maps}
 //             target: words, "</s>" last if finished; weights: a row for each of them (Float32Array),
 //             null without attention; probability: p of each; log_prob: their logs summed. Of a
 //             Luong that writes in one beam, for each word too: align, its weights before the
 //             Gaussian; places, the middle of its window, null where there is none; else both null.
+//             Of a Transformer that does: maps, {encoder, decoder, cross}, each
+//             [layer][head][row] (Float32Array); a row in decoder ends with the word written last.
+//             What is done to it stands in steering.controls, by the names in its manifest: a number
+//             or true or false for the whole input, or an array with all its numbers.
 //       await .encode(words) -> {name: {data, dims}}  what the encoder says, by its outputs' names
 //       await .force(words, target, steering) -> {logits: [Float32Array], weights: [Float32Array],
-//             align, places}
+//             align, places, maps}
 //             teacher forcing: a row for each word of target and one more for what follows
 //
 // The names of inputs and outputs are those that the manifest gives (heed/experiments/export.py).
@@ -51,7 +55,7 @@ export class Translator {
       const run = await this.#begin(words, width, steering);
       const limit = maxSteps ?? Math.max(20, 2 * words.length + 10);
       const found = await (width === 1 ? greedy(run, limit) : beam(run, limit, width));
-      return { ...this.#told(found), ...run.windows() };
+      return { ...this.#told(found), ...run.windows(), maps: run.maps() };
     });
   }
 
@@ -72,27 +76,31 @@ export class Translator {
         logits.push(out.logits.slice());
         if (out.weights) weights.push(out.weights.slice());
       }
-      return { logits, weights, ...run.windows() };
+      return { logits, weights, ...run.windows(), maps: run.maps() };
     });
   }
 
   // While a reader steers, a sentence is read once and written over and over.
-  async #read(words) {
+  async #read(words, said = {}) {
     if (!words.length) throw new RangeError("there are no words to read");
     const ids = BigInt64Array.from([...words.map((word) => this.#source.encode(word)), EOS], BigInt);
-    const key = ids.join();
+    const controls = controlsOf(this.#manifest, "encoder", { source: ids.length }, said);
+    const key = [ids, ...Object.values(controls).map(({ data }) => data)].join(";");
     if (this.#last?.key !== key) {
-      const found = await this.#sessions.encoder.run({
+      const feeds = {
         source: new this.#ort.Tensor("int64", ids, [1, ids.length]),
         source_lengths: new this.#ort.Tensor("int64", BigInt64Array.of(BigInt(ids.length)), [1]),
-      });
-      this.#last = { key, found };
+      };
+      for (const [name, { type, data, dims }] of Object.entries(controls)) {
+        feeds[name] = new this.#ort.Tensor(type, data, dims);
+      }
+      this.#last = { key, found: await this.#sessions.encoder.run(feeds) };
     }
     return this.#last.found;
   }
 
   async #begin(words, width, steering) {
-    const encoded = await this.#read(words);
+    const encoded = await this.#read(words, steering.controls);
     return new Run({
       ort: this.#ort,
       manifest: this.#manifest,
@@ -132,6 +140,8 @@ class Run {
   #tokens;
   #controls = {}; // input -> the numbers in its tensor
   #windows = []; // [align, place] of each step, in one slot
+  #read = null; // where the heads of the encoder looked: {data, dims}
+  #looks = []; // and those of the decoder in each step, in one slot: {decoder, cross}
 
   constructor({ ort, manifest, decoder, size, length, encoded, width, steering }) {
     this.#ort = ort;
@@ -153,18 +163,15 @@ class Run {
       const spread = repeated({ data: values, dims }, width);
       this.#fixed[name] = this.#tensor(type, spread.data, spread.dims);
     }
+    this.#read = encoded.encoder_maps ?? null;
     this.#tokens = new BigInt64Array(width);
     this.#fixed.token = this.#tensor("int64", this.#tokens, [width]);
+    const { temperature, window, controls } = steering;
+    const said = { temperature, ...window, ...controls };
     const sizes = { batch: width, source: length };
-    for (const [name, { type, shape, neutral }] of Object.entries(manifest.controls)) {
-      const dims = shape.map((axis) => sizes[axis] ?? axis);
-      const values = new ARRAYS[type](dims.reduce((a, b) => a * b, 1)).fill(Number(neutral));
-      this.#controls[name] = values;
-      this.#fixed[name] = this.#tensor(type, values, dims);
-    }
-    const { temperature, window } = steering;
-    for (const [name, value] of Object.entries({ temperature, ...window })) {
-      if (typeof value === "number") this.#controls[name]?.fill(value);
+    for (const [name, control] of Object.entries(controlsOf(manifest, "decoder", sizes, said))) {
+      this.#controls[name] = control.data;
+      this.#fixed[name] = this.#tensor(control.type, control.data, control.dims);
     }
   }
 
@@ -179,6 +186,9 @@ class Run {
     const out = await this.#decoder.run(feeds);
     if (out.align && this.#width === 1) {
       this.#windows.push([out.align.data.slice(), out.places?.data[0] ?? place]);
+    }
+    if (this.#read && this.#width === 1) {
+      this.#looks.push({ decoder: heads(out.decoder_maps), cross: heads(out.cross_maps) });
     }
     for (const name of Object.keys(this.#state)) {
       const { data, dims } = out[`next_${name}`];
@@ -200,6 +210,16 @@ class Run {
       align: none ? null : all.map(([align]) => align),
       places: none ? null : all.map(([, place]) => place),
     };
+  }
+
+  maps() {
+    if (!this.#looks.length) return null;
+    const rows = (place) => {
+      const [first] = this.#looks;
+      const row = (layer, head) => this.#looks.map((each) => each[place][layer][head]);
+      return first[place].map((of, layer) => of.map((_, head) => row(layer, head)));
+    };
+    return { encoder: heads(this.#read), decoder: rows("decoder"), cross: rows("cross") };
   }
 
   // Where somebody says that the window of this step is.
@@ -231,6 +251,35 @@ class Run {
   #tensor(type, data, dims) {
     return new this.#ort.Tensor(type, data, dims);
   }
+}
+
+// What a graph is told besides the words: what leaves the model alone, but where something is said.
+function controlsOf(manifest, graph, sizes, said) {
+  const own = Object.entries(manifest.controls).filter(([name]) => name in manifest[graph].inputs);
+  return Object.fromEntries(
+    own.map(([name, { type, shape, neutral }]) => {
+      const dims = shape.map((axis) => sizes[axis] ?? axis);
+      const data = new ARRAYS[type](dims.reduce((a, b) => a * b, 1)).fill(Number(neutral));
+      if (Array.isArray(said[name])) data.set(said[name]);
+      else if (["number", "boolean"].includes(typeof said[name])) data.fill(Number(said[name]));
+      return [name, { type, data, dims }];
+    }),
+  );
+}
+
+// The numbers of every head, layer by layer: of one that asks a row, of several their rows.
+function heads({ data, dims }) {
+  const [, layers, count, ...axes] = dims;
+  const keys = axes.at(-1);
+  const size = axes.reduce((a, b) => a * b, 1);
+  const part = (start, length) => data.slice(start, start + length);
+  const of = (start) =>
+    axes.length === 1
+      ? part(start, keys)
+      : Array.from({ length: axes[0] }, (_, row) => part(start + row * keys, keys));
+  return Array.from({ length: layers }, (_, layer) =>
+    Array.from({ length: count }, (_, head) => of((layer * count + head) * size)),
+  );
 }
 
 function repeated({ data, dims }, width) {

@@ -1,6 +1,8 @@
 // The twin of MaskLab in heed/labs/mask.py and of heed/evaluation/leaks.py. A test compares their
 // answers. No model is asked.
 
+import {softmax} from "../numbers.js";
+
 export const settings = ["padding", "causal", "over", "swapped"];
 
 const times = (a, b) => a.map((row) => b[0].map((_, j) => row.reduce((sum, x, k) => sum + x * b[k][j], 0)));
@@ -20,19 +22,12 @@ function attend({ padding, causal, over, swapped }, bench, { x = bench.x, query 
   if (swapped) scores = transposed(scores);
   const kept = (i, j) => (padding !== "before" || j < real) && (!causal || j <= i);
   scores = scores.map((row, i) => row.map((s, j) => (kept(i, j) ? s / Math.sqrt(d) : -Infinity)));
-  let weights = over === "keys" ? scores.map(softmax) : transposed(transposed(scores).map(softmax));
+  let weights = over === "keys" ? shares(scores) : transposed(shares(transposed(scores)));
   if (padding === "after") weights = weights.map((row) => row.map((w, j) => (j < real ? w : 0)));
   return { weights, context: times(weights, x) };
 }
 
-/** Zeros where nothing may be looked at. */
-function softmax(scores) {
-  const most = Math.max(...scores);
-  if (most === -Infinity) return scores.map(() => 0);
-  const parts = scores.map((score) => Math.exp(score - most));
-  const sum = total(parts);
-  return parts.map((part) => part / sum);
-}
+const shares = (rows) => rows.map((row) => softmax(row));
 
 function leaks(wiring, bench) {
   const { x, other, real } = bench;

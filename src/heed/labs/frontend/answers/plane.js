@@ -1,6 +1,7 @@
 // The twin of PlaneLab in heed/labs/plane.py. A test compares their answers. No model is asked.
 
-import {isCosine, scorer, softmax} from "../scoring.js";
+import {softmax} from "../numbers.js";
+import {isCosine, scorer} from "../scoring.js";
 
 export const settings = ["score", "query", "points", "d", "strength", "temperature", "picked"];
 

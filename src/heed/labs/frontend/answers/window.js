@@ -1,6 +1,7 @@
 // The twin of WindowLab in heed/labs/window.py. A test compares their answers. Only the model that is
 // chosen is fetched.
 
+import {untouched} from "../translators.js";
 import {read} from "../typed.js";
 import {moved, windowOf} from "../windowed.js";
 
@@ -26,19 +27,8 @@ export async function answer(get, [translator]) {
     align: plain(align),
     places,
     finished,
-    alone: moved(window, get("choices")[get("choice")]) ? await alone(translator, words) : null,
+    alone: moved(window, get("choices")[get("choice")]) ? await untouched(translator, words) : null,
   };
 }
 
 const plain = (rows) => rows.map((row) => Array.from(row));
-
-// What the model writes through the window that it learnt stays the same while a reader moves it.
-const kept = new WeakMap();
-
-async function alone(translator, words) {
-  const key = JSON.stringify(words);
-  if (kept.get(translator)?.key !== key) {
-    kept.set(translator, { key, target: (await translator.translate(words)).target });
-  }
-  return kept.get(translator).target;
-}

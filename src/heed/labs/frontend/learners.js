@@ -1,0 +1,12 @@
+// model(name) -> Promise of a Learner; a page has one of each, whichever labs ask for it
+
+import {Learner} from "./learner.js";
+import {model as parts} from "./runtime.js";
+
+const made = new WeakMap();
+
+export async function model(name) {
+  const found = await parts(name);
+  if (!made.has(found)) made.set(found, new Learner(found));
+  return made.get(found);
+}

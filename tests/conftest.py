@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -36,6 +36,15 @@ settings.load_profile("book")
 def _seed() -> None:
     """Each test starts from the same random numbers, whichever tests ran before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def unchecked() -> Iterator[None]:
+    """For modules that take models through ten thousand steps to compare numbers: no shapes are
+    checked, which would take more than half of the time. Other tests call the same functions."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="session")

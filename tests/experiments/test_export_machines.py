@@ -34,6 +34,8 @@ from heed.experiments.trained import load
 from heed.experiments.trials import WORDS, Bits, Runs, trial_of
 from heed.models.ntm import NTM, NTMConfig
 
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 X, Y, N, D = 4, 3, 7, 5
 
 

@@ -29,6 +29,8 @@ from heed.labs import HeadsLab
 from heed.labs.site import exported
 from heed.models.transformer import PLACES, Changed, Changes, Transformer, TransformerConfig
 
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 TEXT = "a b c d e f"
 WIDE = replace(
     ROW,

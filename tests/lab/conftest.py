@@ -14,7 +14,6 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from notebook_in_lab import CELLS, Jupyter, chapters_with_labs
-from playwright.sync_api import Browser, BrowserContext
 from run_chapters import tidy
 from slices import for_labs
 
@@ -30,14 +29,6 @@ def committed(metadata: nbformat.NotebookNode) -> nbformat.NotebookNode:
     notebook = new_notebook(cells=[cell], metadata=metadata)
     tidy(notebook)
     return notebook
-
-
-@pytest.fixture(scope="session")
-def profile(browser: Browser) -> Iterator[BrowserContext]:
-    """One for all notebooks: JupyterLab’s own programs, 17 MB, are fetched and read once."""
-    profile = browser.new_context(viewport={"width": 1400, "height": 1000})
-    yield profile
-    profile.close()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import BrowserContext, FloatRect, Locator, Page
+from playwright.sync_api import Browser, FloatRect, Locator, Page
 from reader import PATIENCE, ROOT, Log
 
 CELLS = (
@@ -183,6 +183,7 @@ from heed.experiments.bandits import TrainedPlayer
 from heed.experiments.episodes import TrainedLearner
 from heed.labs import BanditLab, EpisodeLab
 from heed.models.snail import SNAIL, SNAILConfig, SNAILPolicy, SNAILPolicyConfig
+torch.manual_seed(0)  # some draws give a net that says the same of everything
 def snail(kind, model):
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
@@ -293,9 +294,10 @@ class Jupyter:
 class Opened:
     """A notebook in a page of its own."""
 
-    def __init__(self, profile: BrowserContext, jupyter: Jupyter, name: str) -> None:
+    def __init__(self, browser: Browser, jupyter: Jupyter, name: str) -> None:
         self.jupyter, self.name = jupyter, name
-        self.page: Page = profile.new_page()
+        self.context = browser.new_context(viewport={"width": 1400, "height": 1000})
+        self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
         self.log = Log(jupyter.address)
         self.log.watch(self.page)
@@ -361,7 +363,7 @@ class Opened:
         return [text for text in said if not NOT_OURS.match(text)]
 
     def close(self) -> None:
-        self.page.close()
+        self.context.close()
         self.jupyter.shut(self.name)
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from notebook_in_lab import Jupyter, Opened, Tried, chapters_with_labs
-from playwright.sync_api import BrowserContext, Locator
+from playwright.sync_api import Browser, Locator
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def notebook(profile: BrowserContext, jupyter: Jupyter) -> Iterator[Opened]:
-    opened = Opened(profile, jupyter, "labs.ipynb")
+def notebook(browser: Browser, jupyter: Jupyter) -> Iterator[Opened]:
+    opened = Opened(browser, jupyter, "labs.ipynb")
     opened.run_all()
     yield opened
     opened.close()
@@ -531,9 +531,9 @@ def test_two_views_of_one_lab_stay_together(notebook: Opened) -> None:
 
 
 def test_before_it_is_run_a_committed_lab_is_a_drawn_map(
-    profile: BrowserContext, jupyter: Jupyter
+    browser: Browser, jupyter: Jupyter
 ) -> None:
-    opened = Opened(profile, jupyter, "committed.ipynb")
+    opened = Opened(browser, jupyter, "committed.ipynb")
     try:
         rows = opened.page.locator(".jp-OutputArea table.heed-cells tbody tr")
         rows.first.wait_for()
@@ -722,10 +722,8 @@ TRIALS = {
 
 
 @pytest.mark.parametrize("chapter", chapters_with_labs(), ids=lambda path: path.stem)
-def test_the_labs_of_a_chapter_obey(
-    profile: BrowserContext, jupyter: Jupyter, chapter: Path
-) -> None:
-    opened = Opened(profile, jupyter, chapter.name)
+def test_the_labs_of_a_chapter_obey(browser: Browser, jupyter: Jupyter, chapter: Path) -> None:
+    opened = Opened(browser, jupyter, chapter.name)
     try:
         opened.run_all()
         found = opened.labs()
